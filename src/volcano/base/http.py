@@ -1,0 +1,54 @@
+"""An HTTP exchange as plain values, so that the API pipeline knows no web framework.
+
+The aiohttp front of the server and the in-process transport of the client both speak these.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from volcano.base.identity import UserInfo
+
+
+@dataclass(slots=True)
+class Request:
+    """One request.
+
+    Attributes:
+        path: decoded path without the query, e.g. `/api/v1/namespaces/default/pods/a`.
+        query: query parameters; of a repeated key the first value.
+        headers: header names in lower case.
+        user: the caller, when the transport already knows it (in process); otherwise None and
+            the server authenticates by `peer_certificate` or the `authorization` header.
+        peer_certificate: the client's certificate in DER, verified by TLS against the cluster's CA.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    user: UserInfo | None = None
+    peer_certificate: bytes | None = None
+
+
+@dataclass(slots=True)
+class Response:
+    """One answer: `body`, or for watches and followed logs a `stream` of chunks.
+
+    Whoever takes a stream closes it (`aclose`) when done.
+    """
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    stream: AsyncIterator[bytes] | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class Handler(Protocol):
+    """Answers requests; the server's API is one."""
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer one request; refusals are answers (a `Status` body), not exceptions."""
+        ...

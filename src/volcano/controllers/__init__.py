@@ -1,0 +1,1 @@
+"""Controllers: observed state in, effects out."""

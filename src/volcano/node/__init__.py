@@ -1,0 +1,1 @@
+"""What happens to a bound pod: process nodes and simulated nodes, ordinary clients of the API."""

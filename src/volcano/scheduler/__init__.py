@@ -1,0 +1,1 @@
+"""Which pod goes where: columns, sessions, statements, plugins; an ordinary client of the API."""

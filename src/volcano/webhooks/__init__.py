@@ -1,0 +1,1 @@
+"""Admission checks of the Volcano kinds, as pure functions on a review."""
