@@ -11,5 +11,7 @@ def anyio_backend() -> str:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite golden files")
-    parser.addoption("--crash-rounds", type=int, default=30, help="kill -9 rounds of the crash test")
+    parser.addoption(
+        "--crash-rounds", type=int, default=30, help="kill -9 rounds of the crash test"
+    )
     parser.addoption("--seed", type=int, default=1, help="seed of the crash and simulation tests")

@@ -1,4 +1,4 @@
-"""THE table of kinds: group, version, names, scope and sub-resources of everything we serve or read.
+"""THE table of kinds: names, scope and sub-resources of everything we serve or read.
 
 Paths, discovery, the REST mapping of the client and the admission table are derived from it.
 Kinds that a CRD adds at run time are further `Kind` values, made by the server.
@@ -166,11 +166,11 @@ DEPLOYMENT = _kind(
 STATEFUL_SET = _kind(
     "apps", "v1", "StatefulSet", "statefulsets", "sts", sub="status scale", categories=("all",)
 )
-DAEMON_SET = _kind(
-    "apps", "v1", "DaemonSet", "daemonsets", "ds", sub="status", categories=("all",)
-)
+DAEMON_SET = _kind("apps", "v1", "DaemonSet", "daemonsets", "ds", sub="status", categories=("all",))
 BATCH_JOB = _kind("batch", "v1", "Job", "jobs", sub="status", categories=("all",))
-BATCH_CRON_JOB = _kind("batch", "v1", "CronJob", "cronjobs", "cj", sub="status", categories=("all",))
+BATCH_CRON_JOB = _kind(
+    "batch", "v1", "CronJob", "cronjobs", "cj", sub="status", categories=("all",)
+)
 CUSTOM_RESOURCE_DEFINITION = _kind(
     "apiextensions.k8s.io",
     "v1",
@@ -202,9 +202,7 @@ RBAC = "rbac.authorization.k8s.io"
 ROLE = _kind(RBAC, "v1", "Role", "roles")
 ROLE_BINDING = _kind(RBAC, "v1", "RoleBinding", "rolebindings")
 CLUSTER_ROLE = _kind(RBAC, "v1", "ClusterRole", "clusterroles", scoped=False)
-CLUSTER_ROLE_BINDING = _kind(
-    RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", scoped=False
-)
+CLUSTER_ROLE_BINDING = _kind(RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", scoped=False)
 
 
 def _review(group: str, kind: str, plural: str, *, scoped: bool = False) -> Kind:

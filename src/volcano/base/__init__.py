@@ -1,1 +1,1 @@
-"""Ground floor: clock, errors, limits, HTTP values, identities. Knows nothing of Kubernetes objects."""
+"""Ground floor: clock, errors, limits, HTTP values, identities; nothing of Kubernetes objects."""

@@ -44,7 +44,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock for tests: `advance` moves it and wakes the sleepers whose time has come, in order."""
+    """A clock for tests: `advance` moves it and wakes, in order, the sleepers that are due."""
 
     def __init__(self, start: float = 1_700_000_000.0) -> None:
         self._now = start
@@ -69,7 +69,7 @@ class ManualClock:
         await waiter
 
     async def advance(self, seconds: float) -> None:
-        """Move forward, waking sleepers one deadline at a time so that their work is seen in order."""
+        """Move forward, one deadline at a time, so that the sleepers' work is seen in order."""
         target = self._now + seconds
         while self._sleepers and self._sleepers[0][0] <= target:
             deadline, _, waiter = heapq.heappop(self._sleepers)
@@ -82,7 +82,7 @@ class ManualClock:
 
 
 def timestamp(seconds: float) -> str:
-    """RFC 3339 text with whole seconds in UTC, as `metav1.Time` is written: 2026-01-02T03:04:05Z."""
+    """RFC 3339 text in whole seconds UTC, as `metav1.Time` is written: 2026-01-02T03:04:05Z."""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -74,7 +74,7 @@ def parse_quantity(text: str | float) -> Quantity:
         ValueError: not a quantity; the text is the one Kubernetes gives.
     """
     if isinstance(text, bool):
-        raise ValueError("quantities must be a number or a text, not a boolean")
+        raise ValueError("quantities must be a number or a text, not a boolean")  # noqa: TRY004 - one error for every unreadable quantity
     return _parse_text(text if isinstance(text, str) else repr(text))
 
 
