@@ -1,0 +1,1 @@
+"""Who asks and what they may: certificates, tokens, authentication, RBAC, and the review kinds."""
