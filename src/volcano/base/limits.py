@@ -23,3 +23,15 @@ COMPACTION_AGE_SECONDS = 300
 
 LIST_CONTINUE_SECONDS_MAX = 300
 """Life of a `continue` token: the age of compaction."""
+
+CHILD_BACKOFF_SECONDS_MIN = 0.25
+"""First pause before a crashed child process is started again; doubles up to the next line."""
+
+CHILD_BACKOFF_SECONDS_MAX = 30.0
+"""Longest pause before a crashed child process is started again."""
+
+CHILD_HEALTHY_SECONDS = 60.0
+"""A child that lived this long starts over with the shortest pause."""
+
+CHILD_GRACE_SECONDS = 5.0
+"""What a child process gets between SIGTERM and SIGKILL."""

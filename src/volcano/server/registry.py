@@ -47,9 +47,7 @@ class ServedKind:
 class Registry:
     """The kinds served now, by (group, version, plural)."""
 
-    def __init__(
-        self, served: Iterable[ServedKind], definitions: Mapping[str, JsonObject]
-    ) -> None:
+    def __init__(self, served: Iterable[ServedKind], definitions: Mapping[str, JsonObject]) -> None:
         self.definitions = definitions
         self.generation = 1
         self._served = {
