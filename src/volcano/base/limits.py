@@ -35,3 +35,66 @@ CHILD_HEALTHY_SECONDS = 60.0
 
 CHILD_GRACE_SECONDS = 5.0
 """What a child process gets between SIGTERM and SIGKILL."""
+
+LIST_PAGE_OBJECTS = 500
+"""Objects a client asks for at a time: one page decodes in a few milliseconds."""
+
+WATCH_SECONDS_MAX = 540
+"""A client's watch is ended by the server after this and taken up again."""
+
+CLIENT_BACKOFF_SECONDS_MAX = 30.0
+"""Longest pause of an informer between attempts at a server that does not answer."""
+
+INFORMER_EVENTS_PER_SLICE = 32
+"""Watch events an informer handles before it lets others run."""
+
+QUEUE_BACKOFF_SECONDS_MAX = 60.0
+"""Longest pause of a work-queue key that keeps failing."""
+
+RECORDER_EVENTS_PENDING_MAX = 1000
+"""Distinct events waiting to be written; more are dropped and counted in the log."""
+
+RECORDER_EVENTS_KNOWN_MAX = 4096
+"""Events written whose count can still be raised; the oldest are forgotten first."""
+
+RECORDER_SIMILAR_MESSAGES_MAX = 10
+"""Different messages of one object and reason before they are combined into one event."""
+
+RECORDER_WRITE_ATTEMPTS_MAX = 3
+"""Attempts at writing one event before it is dropped."""
+
+STORE_BATCH_ROWS_MAX = 1_024
+"""Rows committed in one transaction."""
+
+COMPACTION_SLICE_REVISIONS = 2_000
+"""Revisions compacted between two commits, so that writers wait only briefly."""
+
+COMPACTION_BYTES_MAX = 64 * 1024 * 1024
+"""Superseded values on disk beyond which history is compacted before its age."""
+
+WATCH_RING_BYTES_MAX = 16 * 1024 * 1024
+"""Values held by the ring of recent events."""
+
+HISTORY_READ_ROWS = 1_000
+"""Rows read from the table at a time when a watch or a list goes back beyond the ring."""
+
+DECODED_OBJECTS_MAX = 2_048
+"""Decoded objects kept for reuse by selectors and admission."""
+
+HTTP_CONNECTIONS_MAX = 256
+"""Connections of one client to its server, watches included."""
+
+REQUEST_SECONDS_MAX = 30.0
+"""What a blocking client waits for a connection or for the next bytes of an answer."""
+
+BLOCKING_RETRIES_MAX = 4
+"""Times a command line asks again after 401 with renewable credentials, or 429."""
+
+BLOCKING_RETRY_SECONDS_MAX = 10.0
+"""Longest pause of a command line after 429, whatever the server asked for."""
+
+EXEC_PLUGIN_SECONDS_MAX = 60
+"""What a credential program may take to answer."""
+
+TOKEN_FILE_READ_SECONDS = 60.0
+"""A token file is read again after this: kubelets replace it while the pod lives."""
