@@ -98,3 +98,24 @@ EXEC_PLUGIN_SECONDS_MAX = 60
 
 TOKEN_FILE_READ_SECONDS = 60.0
 """A token file is read again after this: kubelets replace it while the pod lives."""
+
+TOKEN_CACHE_ENTRIES_MAX = 4096
+"""ServiceAccount tokens whose verification is remembered."""
+
+TOKEN_RECHECK_SECONDS = 10
+"""A remembered token's account and pod are looked up again after this long (and on a change)."""
+
+TOKEN_BYTES_MAX = 16 * 1024
+"""Longest bearer token that is looked at."""
+
+TOKEN_SECONDS_MIN = 600
+"""Shortest life of a requested ServiceAccount token (as in Kubernetes)."""
+
+TOKEN_SECONDS_MAX = 1 << 32
+"""Longest life that a TokenRequest may ask for (as in Kubernetes)."""
+
+CERTIFICATE_CACHE_ENTRIES_MAX = 1024
+"""Client certificates whose user is remembered."""
+
+AUTHORIZATION_CACHE_ENTRIES_MAX = 16_384
+"""Decisions of RBAC that are remembered until a role or binding changes."""

@@ -1,1 +1,1 @@
-"""list/watch/patch to any Kubernetes-compatible API, over HTTPS or in process; informers, queues."""
+"""Any Kubernetes-compatible API, over HTTPS or in process: verbs, informers, queues, events."""
