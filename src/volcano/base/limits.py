@@ -119,3 +119,6 @@ CERTIFICATE_CACHE_ENTRIES_MAX = 1024
 
 AUTHORIZATION_CACHE_ENTRIES_MAX = 16_384
 """Decisions of RBAC that are remembered until a role or binding changes."""
+
+COMPACTION_CHECK_SECONDS = 15
+"""How often the store looks whether history is old or large enough to go."""
