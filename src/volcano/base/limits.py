@@ -122,3 +122,18 @@ AUTHORIZATION_CACHE_ENTRIES_MAX = 16_384
 
 COMPACTION_CHECK_SECONDS = 15
 """How often the store looks whether history is old or large enough to go."""
+
+COMMIT_WRITES_IN_FLIGHT_MAX = 32
+"""Binds, evictions and status writes that the scheduler has on their way at once."""
+
+COMMIT_ATTEMPTS_MAX = 6
+"""How often a write of the scheduler is tried before it is given up and told."""
+
+COMMIT_BACKOFF_SECONDS = 0.1
+"""Pause before a failed write is tried again; doubles with each attempt."""
+
+CYCLE_SPACING_SECONDS_MIN = 0.01
+"""Shortest pause between two scheduling cycles, so that a burst of events becomes one cycle."""
+
+CYCLE_IDLE_SECONDS = 10.0
+"""With nothing changed a cycle is run this often, for policies that depend on time alone."""
