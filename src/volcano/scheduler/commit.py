@@ -245,7 +245,7 @@ class Committer:
 
     async def _patch_group(self, update: PodGroupUpdate) -> None:
         # PodGroup has no status sub-resource; the uid test keeps a namesake's status untouched.
-        operations = [
+        operations: list[JsonObject] = [
             {"op": "test", "path": "/metadata/uid", "value": update.uid},
             {"op": "add", "path": "/status", "value": update.status},
         ]

@@ -1,0 +1,1 @@
+"""Arithmetic of scheduling on numpy arrays: columns, fits, scores, shares. No API objects."""

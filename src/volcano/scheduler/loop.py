@@ -1,0 +1,102 @@
+"""When cycles run: woken by changes, never closer than a spacing, and now and then without any.
+
+The spacing grows with the length of a cycle, so that a burst of ten thousand events costs a few
+cycles and the loop stays free for the watches in between.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from volcano.base import limits
+from volcano.base.clock import Clock
+from volcano.scheduler.cache import Cache
+from volcano.scheduler.commit import Committer
+from volcano.scheduler.model.decisions import CycleResult
+
+log = structlog.get_logger(__name__)
+
+SPACING_PER_CYCLE = 1.0
+"""Pause after a cycle as a multiple of its length: planning takes at most half of the time."""
+
+SPACING_SECONDS_MAX = 1.0
+
+
+@dataclass(slots=True)
+class LoopCounts:
+    """Cycles run and failed since the start."""
+
+    cycles: int = 0
+    failed: int = 0
+
+
+class SchedulerLoop:
+    """Runs `plan` when something changed and hands its result to the committer.
+
+    Args:
+        plan: one cycle, synchronous: (now, cycle number) to decisions.
+        idle_seconds: longest time without a cycle.
+    """
+
+    def __init__(
+        self,
+        plan: Callable[[float, int], CycleResult],
+        cache: Cache,
+        committer: Committer,
+        *,
+        clock: Clock,
+        wake: asyncio.Event,
+        idle_seconds: float = limits.CYCLE_IDLE_SECONDS,
+    ) -> None:
+        self.counts = LoopCounts()
+        self._plan = plan
+        self._cache = cache
+        self._committer = committer
+        self._clock = clock
+        self._wake = wake
+        self._idle_seconds = idle_seconds
+
+    async def run(self) -> None:
+        """Plan until cancelled; a failed cycle is logged once and commits nothing."""
+        await self._cache.synced()
+        log.info("scheduler.ready")
+        spacing = limits.CYCLE_SPACING_SECONDS_MIN
+        failures = 0
+        while True:
+            self._wake.clear()
+            started = self._clock.monotonic()
+            try:
+                self._cycle()
+                failures = 0
+            except Exception:  # the boundary of one scheduling cycle (style.md 2.8)
+                failures += 1
+                self.counts.failed += 1
+                log.exception("cycle.failed", cycle=self.counts.cycles)
+            taken = self._clock.monotonic() - started
+            spacing = min(
+                max(limits.CYCLE_SPACING_SECONDS_MIN * 2**failures, SPACING_PER_CYCLE * taken),
+                SPACING_SECONDS_MAX,
+            )
+            await self._clock.sleep(spacing)
+            try:
+                await asyncio.wait_for(self._wake.wait(), self._idle_seconds)
+            except TimeoutError:
+                log.debug("cycle.idle")
+
+    def _cycle(self) -> None:
+        self.counts.cycles += 1
+        result = self._plan(self._clock.now(), self.counts.cycles)
+        self._committer.submit(result)
+        report = result.report
+        if report.bound or report.enqueued or result.evictions:
+            log.info(
+                "cycle.decided",
+                cycle=self.counts.cycles,
+                bound=report.bound,
+                enqueued=report.enqueued,
+                evicted=len(result.evictions),
+                pending=report.tasks_pending,
+                seconds={name: round(value, 4) for name, value in report.seconds.items()},
+            )
