@@ -137,3 +137,75 @@ CYCLE_SPACING_SECONDS_MIN = 0.01
 
 CYCLE_IDLE_SECONDS = 10.0
 """With nothing changed a cycle is run this often, for policies that depend on time alone."""
+
+CONTAINER_BACKOFF_SECONDS_FIRST = 10.0
+"""Pause before the second restart of a container that keeps ending; doubles (kubelet)."""
+
+CONTAINER_BACKOFF_SECONDS_MAX = 300.0
+"""Longest pause before a container is started again (kubelet)."""
+
+CONTAINER_BACKOFF_RESET_SECONDS = 600.0
+"""A container that ran this long starts over with no pause (kubelet)."""
+
+CONTAINER_RETRY_SECONDS_FIRST = 1.0
+"""Pause before a start that could not be prepared (a missing configMap …) is tried again; doubles."""
+
+CONTAINER_RETRY_SECONDS_MAX = 30.0
+"""Longest pause between tries at preparing a container."""
+
+CONTAINER_CLAIM_SECONDS_MAX = 5.0
+"""After a restart, how long a shim that has claimed a run may take to write its pid."""
+
+CONTAINER_RUNS_KEPT = 2
+"""Runs of a container whose records and logs are kept: the current one and the one before."""
+
+CONTAINER_LOG_BYTES_MAX = 64 * 1024 * 1024
+"""Log kept of one run; older output is given back to the disk."""
+
+CONTAINER_LOG_TIMES_MAX = 16_384
+"""Times kept of one log's growth; beyond it every other one is dropped."""
+
+LOG_SAMPLE_SECONDS = 1.0
+"""How often the growth of running containers' logs is noted, for their timestamps."""
+
+LOG_FOLLOW_SECONDS = 0.1
+"""How often a followed log is looked at for more."""
+
+LOG_CHUNK_BYTES = 64 * 1024
+"""Log read at a time."""
+
+NODE_THREADS_MAX = 4
+"""Threads of a node runner for file work and process starts."""
+
+NODE_WRITES_CONCURRENT_MAX = 16
+"""Writes of one node runner to the API under way at a time."""
+
+STATUS_RETRY_SECONDS_MAX = 30.0
+"""Longest pause before a pod status that the API did not take is sent again."""
+
+LEASE_SECONDS = 40
+"""How long a process node's lease holds (kubelet)."""
+
+LEASE_RENEW_SECONDS = 10.0
+"""How often a process node renews its lease (kubelet)."""
+
+SIMULATED_LEASE_SECONDS = 900
+"""How long a simulated node's lease holds: thousands of nodes must cost next to nothing."""
+
+NODE_STATUS_SECONDS = 300.0
+"""How often a node's conditions get a new heartbeat time (kubelet), simulated nodes included."""
+
+PROCESS_GONE_SECONDS_MAX = 5.0
+"""How long a killed container's processes may take to disappear before that is an error."""
+
+FLEET_NODES_MAX = 100_000
+"""Nodes of one fleet file; more is taken for a slip of the pen."""
+
+CONTROLLER_REQUESTS_IN_FLIGHT = 64
+"""Requests that one reconciliation has under way at the same time (pods of a gang)."""
+
+CONTROLLER_RESTART_SECONDS_MAX = 30.0
+"""Longest pause before a controller that crashed is started again."""
+
+LOG_THREADS_MAX = 64
+"""Container logs a command line follows at a time; further ones wait for one to end."""

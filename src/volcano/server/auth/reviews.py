@@ -12,6 +12,8 @@ class Reviews:
 
     def __init__(self, authorizer: Authorizer, tokens: ServiceAccountTokens) -> None: ...
 
-    def answer(self, kind: Kind, body: JsonObject, user: UserInfo, namespace: str = "") -> JsonObject:
+    def answer(
+        self, kind: Kind, body: JsonObject, user: UserInfo, namespace: str = ""
+    ) -> JsonObject:
         """The review with its status filled in; answered with 201, nothing is stored."""
         raise NotImplementedError
