@@ -209,3 +209,12 @@ CONTROLLER_RESTART_SECONDS_MAX = 30.0
 
 LOG_THREADS_MAX = 64
 """Container logs a command line follows at a time; further ones wait for one to end."""
+
+WATCH_TIMEOUT_SECONDS = 1_800
+"""A watch without `timeoutSeconds` ends after this to twice this, as kube-apiserver's do."""
+
+WATCH_BOOKMARK_SECONDS = 60
+"""Time between bookmarks on a watch that allows them."""
+
+WATCH_CHUNK_BYTES = 256 * 1024
+"""Bytes of a watch's initial state written at a time."""
