@@ -1,52 +1,48 @@
-"""Keeps the cluster state up to date from the API's watches; the only mutable mirror.
+"""Keeps the cluster state up to date from the API's watches.
 
-One informer a kind; each change goes straight into the state, which says whether a new cycle could
-decide anything differently. The scheduler never reads the API inside a cycle.
+One informer a kind; each change goes straight into the state. `worth_a_cycle` says whether a new
+cycle could decide anything differently: heartbeats of nodes and echoes of the scheduler's own
+writes are taken in, but wake nobody. The scheduler never reads the API inside a cycle.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Any
 
 from volcano.api.kinds import NODE, POD, POD_GROUP, PRIORITY_CLASS, QUEUE, Kind
-from volcano.api.objects import JsonObject
+from volcano.api.objects import JsonObject, key_of, metadata, name_of
 from volcano.base.clock import Clock
 from volcano.client.client import Client
 from volcano.client.informer import Change, Informer
+from volcano.scheduler.model.state import ClusterState
 
 WATCHED: tuple[Kind, ...] = (PRIORITY_CLASS, QUEUE, NODE, POD_GROUP, POD)
 """Kinds that scheduling depends on, in the order they are listed."""
 
 
-class Mirror(Protocol):
-    """What the cache feeds: `model.state.ClusterState`."""
-
-    def put(self, kind: Kind, obj: JsonObject) -> bool:
-        """Take in a new or changed object; whether a cycle could now decide differently."""
-        ...
-
-    def delete(self, kind: Kind, obj: JsonObject) -> bool:
-        """Take out an object that is gone; whether a cycle could now decide differently."""
-        ...
-
-
 class Cache:
-    """Informers feeding a mirror.
+    """Informers feeding a cluster state.
 
     Args:
         wake: called after a change that a cycle should look at.
     """
 
     def __init__(
-        self, client: Client, mirror: Mirror, *, clock: Clock, wake: Callable[[], None]
+        self, client: Client, state: ClusterState, *, clock: Clock, wake: Callable[[], None]
     ) -> None:
-        self._mirror = mirror
         self._wake = wake
         self.informers: Mapping[Kind, Informer] = {
             kind: Informer(client, kind, clock=clock) for kind in WATCHED
         }
+        feeds: Mapping[Kind, tuple[Callable[[JsonObject], None], Callable[[str], None]]] = {
+            PRIORITY_CLASS: (state.put_priority_class, state.delete_priority_class),
+            QUEUE: (state.put_queue, state.delete_queue),
+            NODE: (state.put_node, state.delete_node),
+            POD_GROUP: (state.put_pod_group, state.delete_pod_group),
+            POD: (state.put_pod, state.delete_pod),
+        }
         for kind, informer in self.informers.items():
-            informer.add_handler(self._handler(kind))
+            informer.add_handler(self._handler(kind, *feeds[kind]))
 
     async def run(self) -> None:
         """Follow all kinds until cancelled."""
@@ -59,13 +55,46 @@ class Cache:
         for informer in self.informers.values():
             await informer.synced()
 
-    def _handler(self, kind: Kind) -> Callable[[Change], None]:
+    def _handler(
+        self, kind: Kind, put: Callable[[JsonObject], None], delete: Callable[[str], None]
+    ) -> Callable[[Change], None]:
+        key = key_of if kind.namespaced else name_of
+
         def take(change: Change) -> None:
             if change.new is not None:
-                relevant = self._mirror.put(kind, change.new)
+                put(change.new)
             else:
-                relevant = self._mirror.delete(kind, change.either)
-            if relevant:
+                delete(key(change.either))
+            if worth_a_cycle(kind, change.old, change.new):
                 self._wake()
 
         return take
+
+
+def worth_a_cycle(kind: Kind, old: JsonObject | None, new: JsonObject | None) -> bool:
+    """Whether a change can alter what a cycle decides."""
+    if old is None or new is None:
+        return True
+    return _decisive(kind, old) != _decisive(kind, new)
+
+
+def _decisive(kind: Kind, obj: JsonObject) -> tuple[Any, ...]:
+    """The parts of an object that scheduling reads."""
+    meta, status = metadata(obj), obj.get("status") or {}
+    parts = (
+        meta.get("uid"),
+        meta.get("labels"),
+        meta.get("annotations"),
+        meta.get("deletionTimestamp"),
+        obj.get("spec"),
+    )
+    if kind is NODE:
+        conditions = [
+            (entry.get("type"), entry.get("status")) for entry in status.get("conditions") or ()
+        ]
+        return (*parts, status.get("allocatable"), status.get("images"), conditions)
+    if kind in (POD, POD_GROUP):
+        return (*parts, status.get("phase"))
+    if kind is QUEUE:
+        return (*parts, status.get("state"))
+    return (*parts, obj.get("value"), obj.get("globalDefault"))

@@ -10,7 +10,6 @@ import enum
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import structlog
 
@@ -28,6 +27,7 @@ from volcano.scheduler.model.decisions import (
     PodConditionUpdate,
     PodGroupUpdate,
 )
+from volcano.scheduler.model.state import ClusterState
 
 log = structlog.get_logger(__name__)
 
@@ -43,18 +43,6 @@ class _Urgency(enum.IntEnum):
     GROUP = 1
     EVICT = 2
     CONDITION = 3
-
-
-class Assumptions(Protocol):
-    """The part of the cluster state that remembers binds not yet seen by the watch."""
-
-    def assume(self, namespace: str, name: str, uid: str, node: str) -> None:
-        """Count the pod as on the node from now on."""
-        ...
-
-    def forget(self, namespace: str, name: str, uid: str) -> None:
-        """The bind failed: the pod is pending again."""
-        ...
 
 
 @dataclass(slots=True)
@@ -106,7 +94,7 @@ class Committer:
     def __init__(
         self,
         client: Client,
-        state: Assumptions,
+        state: ClusterState,
         recorder: EventRecorder,
         *,
         clock: Clock,
@@ -132,12 +120,14 @@ class Committer:
     def submit(self, result: CycleResult) -> None:
         """Take over a cycle's decisions; binds count as done for the next cycle from here on."""
         for bind in result.binds:
-            self._state.assume(bind.namespace, bind.name, bind.uid, bind.node)
-            self._put(_Urgency.BIND, bind.uid, _Item(bind))
+            if self._state.assume(f"{bind.namespace}/{bind.name}", bind.node):
+                self._put(_Urgency.BIND, bind.uid, _Item(bind))
         for group in result.pod_groups:
+            self._state.assume_pod_group(f"{group.namespace}/{group.name}", group.status)
             self._put(_Urgency.GROUP, group.uid, _Item(group))
         for eviction in result.evictions:
-            self._put(_Urgency.EVICT, eviction.uid, _Item(eviction))
+            if self._state.assume_evicted(f"{eviction.namespace}/{eviction.name}"):
+                self._put(_Urgency.EVICT, eviction.uid, _Item(eviction))
         for condition in result.pod_conditions:
             self._put(_Urgency.CONDITION, condition.uid, _Item(condition))
         for note in result.events:
@@ -199,10 +189,14 @@ class Committer:
         )
         if isinstance(work, Bind):
             self.counts.bind_failures += 1
-            self._state.forget(work.namespace, work.name, work.uid)
+            self._state.forget(f"{work.namespace}/{work.name}")
             if not gone:
                 text = f"Binding to node {work.node} was refused: {error}"
                 self._recorder.event(_pod_reference(work), "Warning", "FailedBinding", text)
+            self._failed()
+        elif isinstance(work, Eviction):
+            self.counts.failures += 1
+            self._state.forget(f"{work.namespace}/{work.name}")
             self._failed()
         else:
             self.counts.failures += 1
