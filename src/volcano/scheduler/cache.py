@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from volcano.api.kinds import NODE, POD, POD_GROUP, PRIORITY_CLASS, QUEUE, Kind
-from volcano.api.objects import JsonObject, key_of, metadata, name_of
+from volcano.api.objects import JsonObject, metadata
 from volcano.base.clock import Clock
 from volcano.client.client import Client
 from volcano.client.informer import Change, Informer
@@ -30,19 +30,13 @@ class Cache:
     def __init__(
         self, client: Client, state: ClusterState, *, clock: Clock, wake: Callable[[], None]
     ) -> None:
+        self._state = state
         self._wake = wake
         self.informers: Mapping[Kind, Informer] = {
             kind: Informer(client, kind, clock=clock) for kind in WATCHED
         }
-        feeds: Mapping[Kind, tuple[Callable[[JsonObject], None], Callable[[str], None]]] = {
-            PRIORITY_CLASS: (state.put_priority_class, state.delete_priority_class),
-            QUEUE: (state.put_queue, state.delete_queue),
-            NODE: (state.put_node, state.delete_node),
-            POD_GROUP: (state.put_pod_group, state.delete_pod_group),
-            POD: (state.put_pod, state.delete_pod),
-        }
         for kind, informer in self.informers.items():
-            informer.add_handler(self._handler(kind, *feeds[kind]))
+            informer.add_handler(self._handler(kind))
 
     async def run(self) -> None:
         """Follow all kinds until cancelled."""
@@ -55,17 +49,13 @@ class Cache:
         for informer in self.informers.values():
             await informer.synced()
 
-    def _handler(
-        self, kind: Kind, put: Callable[[JsonObject], None], delete: Callable[[str], None]
-    ) -> Callable[[Change], None]:
-        key = key_of if kind.namespaced else name_of
-
+    def _handler(self, kind: Kind) -> Callable[[Change], None]:
         def take(change: Change) -> None:
             if change.new is not None:
-                put(change.new)
+                relevant = self._state.put(kind, change.new)
             else:
-                delete(key(change.either))
-            if worth_a_cycle(kind, change.old, change.new):
+                relevant = self._state.delete(kind, change.either)
+            if relevant and worth_a_cycle(kind, change.old, change.new):
                 self._wake()
 
         return take

@@ -120,14 +120,14 @@ class Committer:
     def submit(self, result: CycleResult) -> None:
         """Take over a cycle's decisions; binds count as done for the next cycle from here on."""
         for bind in result.binds:
-            if self._state.assume(f"{bind.namespace}/{bind.name}", bind.node):
-                self._put(_Urgency.BIND, bind.uid, _Item(bind))
+            self._state.assume(bind.namespace, bind.name, bind.uid, bind.node)
+            self._put(_Urgency.BIND, bind.uid, _Item(bind))
         for group in result.pod_groups:
             self._state.assume_pod_group(f"{group.namespace}/{group.name}", group.status)
             self._put(_Urgency.GROUP, group.uid, _Item(group))
         for eviction in result.evictions:
-            if self._state.assume_evicted(f"{eviction.namespace}/{eviction.name}"):
-                self._put(_Urgency.EVICT, eviction.uid, _Item(eviction))
+            self._state.assume_evicted(eviction.namespace, eviction.name, eviction.uid)
+            self._put(_Urgency.EVICT, eviction.uid, _Item(eviction))
         for condition in result.pod_conditions:
             self._put(_Urgency.CONDITION, condition.uid, _Item(condition))
         for note in result.events:
@@ -189,14 +189,14 @@ class Committer:
         )
         if isinstance(work, Bind):
             self.counts.bind_failures += 1
-            self._state.forget(f"{work.namespace}/{work.name}")
+            self._state.forget(work.namespace, work.name, work.uid)
             if not gone:
                 text = f"Binding to node {work.node} was refused: {error}"
                 self._recorder.event(_pod_reference(work), "Warning", "FailedBinding", text)
             self._failed()
         elif isinstance(work, Eviction):
             self.counts.failures += 1
-            self._state.forget(f"{work.namespace}/{work.name}")
+            self._state.forget(work.namespace, work.name, work.uid)
             self._failed()
         else:
             self.counts.failures += 1
