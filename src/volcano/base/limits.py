@@ -218,3 +218,18 @@ WATCH_BOOKMARK_SECONDS = 60
 
 WATCH_CHUNK_BYTES = 256 * 1024
 """Bytes of a watch's initial state written at a time."""
+
+JSON_PATCH_OPERATIONS_MAX = 10_000
+"""Operations of one JSON patch; kube-apiserver's limit."""
+
+MANAGED_FIELDS_UPDATE_MANAGERS_MAX = 10
+"""Entries of `Update` managers an object keeps; older ones merge into `ancient-changes`."""
+
+FIELD_MANAGER_CHARS_MAX = 128
+"""Longest name of a field manager."""
+
+SCHEDULER_PLANS_MAX = 128
+"""Task classes whose look-ahead tables a scheduling session keeps; the least recently used goes."""
+
+SCHEDULER_CLASSES_MAX = 20_000
+"""Task classes the scheduler keeps before it forgets those that no pod has."""

@@ -46,6 +46,10 @@ class Node:
         schema: the OpenAPI schema, for the constraints that only validation reads.
         check: whether a value conforms with nothing to drop and no wrong type.
         defaults_inside: whether it or anything below has a default.
+        granular: server-side apply owns the fields of this map one by one.
+        keyed: server-side apply owns the items of this list one by one (a set, or a map by keys).
+        single_key: the key field of a list keyed by one, else empty.
+        wire: by field name, its `f:NAME` in managed fields and, unless always a leaf, its node.
     """
 
     shape: str
@@ -67,6 +71,10 @@ class Node:
     strategies: frozenset[str] = frozenset()
     check: Check = _unset
     defaults_inside: bool = False
+    wire: dict[str, "tuple[str, Node | None]"] = field(default_factory=dict)
+    granular: bool = True
+    keyed: bool = False
+    single_key: str = ""
 
 
 class Compiler:
@@ -107,11 +115,17 @@ class Compiler:
 
     def _special(self, name: str) -> Node | None:
         if name == QUANTITY:
-            return Node("quantity", {}, "resource.Quantity", check=is_quantity)
+            return Node("quantity", {}, "resource.Quantity", check=is_quantity, granular=False)
         if name == INT_OR_STRING:
-            return Node("int-or-string", {}, "intstr.IntOrString", check=_is_int_or_string)
+            return Node(
+                "int-or-string",
+                {},
+                "intstr.IntOrString",
+                check=_is_int_or_string,
+                granular=False,
+            )
         if name in _TIME_REFS:
-            return Node("time", {}, _TIME_REFS[name], check=is_time)
+            return Node("time", {}, _TIME_REFS[name], check=is_time, granular=False)
         return None
 
     def _fill(self, node: Node, schema: JsonObject, name: str, *, embedded: bool = False) -> None:
@@ -141,6 +155,11 @@ class Compiler:
         items = schema.get("items")
         if isinstance(items, dict):
             node.items = self.compile(items)
+        node.granular = node.shape in ("object", "map", "any") and not node.atomic
+        node.keyed = node.shape == "array" and node.list_type in ("map", "set")
+        if node.list_type == "map" and len(node.list_keys) == 1:
+            node.single_key = node.list_keys[0]
+        node.wire = {key: (f"f:{key}", _inner(child)) for key, child in node.fields.items()}
         node.go_type = node.go_type or _go_type(node)
         node.check = _check_of(node)
         node.defaults_inside = _defaults_inside(node)
@@ -164,6 +183,12 @@ def go_type_of(name: str) -> str:
     return f"{parts[-2].replace('-', '')}.{parts[-1]}" if len(parts) > 1 else name
 
 
+def _inner(node: Node) -> Node | None:
+    """The node, unless managed fields never look inside it."""
+    # The shape of a definition that is still being filled is not known yet ("any").
+    return node if node.granular or node.keyed else None
+
+
 def _beside(node: Node, beside: JsonObject) -> Node:
     """A copy of a referenced node with what stands beside the reference."""
     copied = replace(node)
@@ -172,6 +197,7 @@ def _beside(node: Node, beside: JsonObject) -> Node:
     if "nullable" in beside:
         copied.nullable = bool(beside["nullable"])
     _read_merging(copied, beside)
+    copied.granular = copied.shape in ("object", "map", "any") and not copied.atomic
     return copied
 
 
