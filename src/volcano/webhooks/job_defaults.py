@@ -1,0 +1,96 @@
+"""Defaults of a new Job: what is left out is filled in, what is said stays."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from volcano.api import wellknown
+from volcano.api.admission import Lookup, Review
+from volcano.api.objects import JsonObject
+from volcano.webhooks.check import (
+    Options,
+    PatchOperation,
+    add,
+    replace,
+    spec_of,
+    without_nulls,
+)
+from volcano.webhooks.shapes import JobShape, TaskShape
+
+_NEED_SVC = frozenset({"tensorflow", "mpi", "pytorch", "ray"})
+
+
+def planner(options: Options) -> Callable[[Review, Lookup], Sequence[PatchOperation]]:
+    """The defaults as JSON patch operations, with the scheduler name of the options."""
+    return partial(_plan, options.scheduler_names)
+
+
+def _plan(schedulers: Sequence[str], review: Review, _lookup: Lookup) -> Sequence[PatchOperation]:
+    spec = spec_of(review.obj)
+    if spec is None:
+        # Nothing to fill in: that there are no tasks is said by validation.
+        return ()
+    try:
+        job = msgspec.convert(without_nulls(spec), JobShape)
+    except msgspec.ValidationError:
+        # The schema check that follows names the field; defaults would only hide it.
+        return ()
+    operations = []
+    if not job.queue:
+        operations.append(add("/spec/queue", wellknown.DEFAULT_QUEUE))
+    if not job.scheduler_name:
+        scheduler = schedulers[0] if schedulers else wellknown.DEFAULT_SCHEDULER
+        operations.append(add("/spec/schedulerName", scheduler))
+    if job.max_retry == 0:
+        operations.append(add("/spec/maxRetry", wellknown.DEFAULT_MAX_RETRY))
+    missing = [_task_defaults(index, task) for index, task in enumerate(job.tasks)]
+    if any(missing):
+        tasks = [_with(task, more) for task, more in zip(spec["tasks"], missing, strict=True)]
+        operations.append(replace("/spec/tasks", tasks))
+    if job.min_available == 0:
+        total = sum(
+            more["minAvailable"] if task.min_available is None else task.min_available
+            for task, more in zip(job.tasks, missing, strict=True)
+        )
+        operations.append(add("/spec/minAvailable", total))
+    if job.plugins is not None:
+        operations.append(replace("/spec/plugins", _plugins(job.plugins)))
+    return operations
+
+
+def _task_defaults(index: int, task: TaskShape) -> JsonObject:
+    """What a task lacks; `dnsPolicy` stands for that of its pod template."""
+    more: JsonObject = {}
+    if not task.name:
+        more["name"] = f"{wellknown.DEFAULT_TASK_NAME}{index}"
+    if task.min_available is None:
+        policy = task.partition_policy
+        by_partition = policy.min_partitions * policy.partition_size if policy else 0
+        more["minAvailable"] = by_partition if by_partition > 0 else task.replicas
+    if task.max_retry == 0:
+        more["maxRetry"] = wellknown.DEFAULT_MAX_RETRY
+    pod = task.template.get("spec")
+    if isinstance(pod, dict) and pod.get("hostNetwork") is True and not pod.get("dnsPolicy"):
+        more["dnsPolicy"] = "ClusterFirstWithHostNet"
+    return more
+
+
+def _with(task: Mapping[str, Any], more: JsonObject) -> JsonObject:
+    filled = {**task, **more}
+    dns_policy = filled.pop("dnsPolicy", None)
+    if dns_policy is not None:
+        template = task["template"]
+        pod = {**template["spec"], "dnsPolicy": dns_policy}
+        filled["template"] = {**template, "spec": pod}
+    return filled
+
+
+def _plugins(plugins: Mapping[str, Sequence[str]]) -> JsonObject:
+    completed: JsonObject = {name: list(arguments) for name, arguments in plugins.items()}
+    if _NEED_SVC & plugins.keys():
+        completed.setdefault("svc", [])
+    if "mpi" in plugins:
+        completed.setdefault("ssh", [])
+    return completed
