@@ -233,3 +233,21 @@ SCHEDULER_PLANS_MAX = 128
 
 SCHEDULER_CLASSES_MAX = 20_000
 """Task classes the scheduler keeps before it forgets those that no pod has."""
+
+GENERATED_NAME_TRIES = 8
+"""Random names tried for `generateName` before a collision is told (kube-apiserver)."""
+
+EVENT_TTL_SECONDS = 3_600
+"""Events are dropped this long after their last change (kube-apiserver's --event-ttl)."""
+
+UP_SECONDS_MAX = 60.0
+"""What `volcano up --detach` and the demo wait for the server to be ready."""
+
+DOWN_SECONDS_MAX = 120.0
+"""What `volcano down` waits for the server to stop its pods and end."""
+
+LOG_TAIL_BYTES = 4_096
+"""How much of the log is shown when the server did not start."""
+
+JOB_REFUSALS_MAX = 15
+"""Attempts at a job's requests that are refused for good before the job is terminated."""

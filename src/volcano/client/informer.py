@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import structlog
 
 from volcano.api.kinds import Kind
-from volcano.api.objects import JsonObject, key_of, metadata
+from volcano.api.objects import JsonObject, key_of, metadata, uid_of
 from volcano.base.clock import Clock
 from volcano.base.errors import ApiError
 from volcano.base.limits import (
@@ -74,6 +74,7 @@ class Informer:
         self._version = ""
         self._synced = asyncio.Event()
         self._failures = 0
+        self._buried: set[str] = set()
 
     def get(self, key: str) -> JsonObject | None:
         """The object under a key, or None. Shared: do not change it."""
@@ -128,6 +129,14 @@ class Informer:
         if known is None or version > known:
             self._put(obj)
 
+    def note_removed(self, key: str, uid: str) -> None:
+        """Take in that an own deletion removed the object with this uid for good."""
+        stored = self._objects.get(key)
+        if stored is not None and uid and uid_of(stored) == uid:
+            # Older events of it may still be on their way; they must not bring it back.
+            self._buried.add(uid)
+            self._remove(key)
+
     async def run(self) -> None:
         """List and watch until cancelled."""
         while True:
@@ -158,6 +167,7 @@ class Informer:
         await self._clock.sleep(pause)
 
     async def _relist(self) -> None:
+        self._buried.clear()
         listed = await self._client.list(
             self.kind, self._namespace, label_selector=self._label_selector
         )
@@ -205,9 +215,10 @@ class Informer:
             event.object.setdefault("kind", self.kind.kind)
             key = key_of(event.object)
             if event.type == "DELETED":
+                self._buried.discard(uid_of(event.object))
                 if not self._is_stale(key, event.object):
                     self._remove(key, event.object)
-            elif not self._is_stale(key, event.object):
+            elif not self._is_stale(key, event.object) and uid_of(event.object) not in self._buried:
                 self._put(event.object)
         if version:
             self._version = version

@@ -1,0 +1,1 @@
+"""The controller of Volcano Jobs: pods, PodGroup, phases, lifecycle policies, plugins."""

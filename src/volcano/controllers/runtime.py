@@ -1,0 +1,117 @@
+"""The frame all controllers share: informers feed keys to a work queue, workers reconcile them.
+
+A controller says which changes concern which keys and how one key is reconciled; queueing,
+back-off and the boundary that catches and logs failures are here, once.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import structlog
+
+from volcano.api.kinds import Kind
+from volcano.base.clock import Clock
+from volcano.base.errors import ApiError, VolcanoError
+from volcano.client.client import Client
+from volcano.client.events import EventRecorder
+from volcano.client.informer import Informer
+from volcano.client.workqueue import WorkQueue
+from volcano.controllers.effects import Applier, Effect
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Informers:
+    """One informer per kind, shared by all controllers of a process."""
+
+    client: Client
+    clock: Clock
+    by_kind: dict[Kind, Informer] = field(default_factory=dict)
+
+    def of(self, kind: Kind) -> Informer:
+        """The informer of a kind; asked for before `run`, so that it is started with the rest."""
+        if kind not in self.by_kind:
+            self.by_kind[kind] = Informer(self.client, kind, clock=self.clock)
+        return self.by_kind[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What every controller is given."""
+
+    client: Client
+    clock: Clock
+    informers: Informers
+    recorder: EventRecorder
+
+
+class Controller(ABC):
+    """One control loop over the keys of a parent kind."""
+
+    name: str
+    workers: int = 2
+
+    def __init__(self, context: Context, needs: Iterable[Kind]) -> None:
+        self.context = context
+        self.needs = tuple(context.informers.of(kind) for kind in needs)
+        self.queue: WorkQueue[str] = WorkQueue(context.clock)
+        self.applier = Applier(
+            context.client, context.recorder, context.informers.by_kind, self.queue.add_after
+        )
+
+    @abstractmethod
+    async def reconcile(self, key: str) -> None:
+        """Bring what belongs to `key` one step closer to what is wanted.
+
+        May be called at any time and any number of times; raises to be called again later.
+        """
+
+    async def start(self) -> None:  # noqa: B027 - optional hook, most controllers need none
+        """What has to be done once, before the first key; the informers are synced by then."""
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        for informer in self.needs:
+            await informer.synced()
+        await self.start()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self.workers):
+                    group.create_task(self._work())
+        finally:
+            self.queue.close()
+
+    async def apply(self, key: str, effects: Iterable[Effect]) -> None:
+        """Do effects in order."""
+        await self.applier.apply(key, effects)
+
+    async def _work(self) -> None:
+        while True:
+            key = await self.queue.get()
+            try:
+                await self.reconcile(key)
+            except VolcanoError as error:
+                await self.failed(key, error)
+            except Exception:  # noqa: BLE001 - the boundary: one key's fault must not stop others
+                pause = self.queue.add_rate_limited(key)
+                _log.exception("reconciling failed", controller=self.name, key=key, again_in=pause)
+            else:
+                self.queue.forget(key)
+            finally:
+                self.queue.done(key)
+
+    async def failed(self, key: str, error: VolcanoError) -> None:
+        """A request was refused or could not be made: try again later."""
+        pause = self.queue.add_rate_limited(key)
+        if isinstance(error, ApiError) and error.reason == "Conflict":
+            return
+        _log.warning(
+            "reconciling failed",
+            controller=self.name,
+            key=key,
+            error=error.public,
+            again_in=round(pause, 3),
+        )
