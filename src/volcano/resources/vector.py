@@ -106,6 +106,10 @@ class Axes:
                     raise ValueError(f"resource {name}: {error}") from error
         return result
 
+    def text(self, axis: int, amount: float) -> str:
+        """An amount on an axis as people write it."""
+        return amount_text(self.names[axis], amount)
+
     def by_precedence(self, axes: Iterable[int]) -> list[int]:
         """Axes in the order people expect them named: cpu, memory, then by name."""
         return sorted(axes, key=lambda axis: (axis not in (CPU, MEMORY), self.names[axis]))

@@ -15,7 +15,7 @@ _OVERSUBSCRIPTION = {
 }
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class Node:
     """One node.
 

@@ -10,7 +10,7 @@ from volcano.resources.vector import Axes
 STATE_OPEN = "Open"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Queue:
     """One queue; amounts by axis. An unset list is an empty mapping.
 

@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from volcano.api.kinds import Kind
 from volcano.api.objects import JsonObject, key_of, metadata, name_of
 from volcano.resources.vector import Axes
 from volcano.scheduler.core.columns import Columns
@@ -77,6 +78,44 @@ class ClusterState:
         self._class_count = 0
         self._priority_classes: dict[str, tuple[int, bool]] = {}
 
+    # ── by kind ────────────────────────────────────────────────────────────────────────────────
+
+    def put(self, kind: Kind, obj: JsonObject) -> bool:
+        """Take in a new or changed object; whether a cycle could now decide differently."""
+        before = self.generation
+        match kind.kind:
+            case "Pod":
+                self.put_pod(obj)
+            case "Node":
+                self.put_node(obj)
+            case "PodGroup":
+                self.put_pod_group(obj)
+            case "Queue":
+                self.put_queue(obj)
+            case "PriorityClass":
+                self.put_priority_class(obj)
+            case other:
+                raise ValueError(f"the scheduler does not follow {other} objects")
+        return self.generation != before
+
+    def delete(self, kind: Kind, obj: JsonObject) -> bool:
+        """Take out an object that is gone; whether a cycle could now decide differently."""
+        before = self.generation
+        match kind.kind:
+            case "Pod":
+                self.delete_pod(key_of(obj))
+            case "Node":
+                self.delete_node(name_of(obj))
+            case "PodGroup":
+                self.delete_pod_group(key_of(obj))
+            case "Queue":
+                self.delete_queue(name_of(obj))
+            case "PriorityClass":
+                self.delete_priority_class(name_of(obj))
+            case other:
+                raise ValueError(f"the scheduler does not follow {other} objects")
+        return self.generation != before
+
     # ── nodes ──────────────────────────────────────────────────────────────────────────────────
 
     def put_node(self, obj: JsonObject) -> None:
@@ -92,6 +131,8 @@ class ClusterState:
                 self._free_rows.append(row)
             return
         self.troubles.pop(f"Node/{name}", None)
+        if old == node:
+            return
         self.generation += 1
         self.nodes[name] = node
         self.allocatable.clear(row)
@@ -161,6 +202,9 @@ class ClusterState:
                 return
             del self._assumed[task.key]
         if old is not None:
+            if old.same_for_scheduling(task):
+                old.pod = task.pod
+                return
             self._detach(old)
         self._attach(task)
         self.generation += 1
@@ -174,36 +218,36 @@ class ClusterState:
             self._drop_empty_job(task.job)
             self.generation += 1
 
-    def assume(self, key: str, node: str) -> bool:
-        """Count a pod as being bound to `node` from now on; False if it is gone or not waiting."""
+    def assume(self, namespace: str, name: str, uid: str, node: str) -> None:
+        """Count a pod as being bound to `node` from now on, if it still waits."""
+        key = f"{namespace}/{name}"
         task = self.tasks.get(key)
-        if task is None or task.status is not TaskStatus.PENDING:
-            return False
+        if task is None or task.uid != uid or task.status is not TaskStatus.PENDING:
+            return
         self._assumed[key] = task
         self._detach(task)
         self._attach(task.with_status(TaskStatus.BINDING, node))
-        return True
 
-    def assume_evicted(self, key: str) -> bool:
-        """Count a pod as being released from now on; False if it is gone or not on a node."""
+    def assume_evicted(self, namespace: str, name: str, uid: str) -> None:
+        """Count a pod as being released from now on, if it is on a node."""
+        key = f"{namespace}/{name}"
         task = self.tasks.get(key)
-        if task is None or not task.node or task.status in TERMINATED_STATUSES:
-            return False
+        if task is None or task.uid != uid or not task.node or task.status in TERMINATED_STATUSES:
+            return
         self._assumed[key] = task
         self._detach(task)
         self._attach(task.with_status(TaskStatus.RELEASING, task.node))
-        return True
 
-    def forget(self, key: str) -> bool:
-        """Take an assumption back: the pod counts as last seen. False if there was none."""
-        before = self._assumed.pop(key, None)
+    def forget(self, namespace: str, name: str, uid: str) -> None:
+        """Take an assumption back: the pod counts as last seen. Nothing if there is none."""
+        key = f"{namespace}/{name}"
         task = self.tasks.get(key)
-        if before is None or task is None:
-            return False
+        if task is None or task.uid != uid or key not in self._assumed:
+            return
+        before = self._assumed.pop(key)
         self._detach(task)
         self._attach(before)
         self.generation += 1
-        return True
 
     def _read_task(self, obj: JsonObject, spec: JsonObject) -> Task:
         meta = metadata(obj)
@@ -304,8 +348,14 @@ class ClusterState:
             self.troubles[f"PodGroup/{key}"] = str(error)
             return
         self.troubles.pop(f"PodGroup/{key}", None)
-        self._job(key).group = group
-        self.generation += 1
+        job = self._job(key)
+        before, job.group = job.group, group
+        if (
+            before is None
+            or (before.uid, before.phase) != (group.uid, group.phase)
+            or before.obj.get("spec") != group.obj.get("spec")
+        ):
+            self.generation += 1
 
     def assume_pod_group(self, key: str, status: JsonObject) -> None:
         """Count a status as written until the next `put_pod_group` brings what really is."""
@@ -334,8 +384,9 @@ class ClusterState:
         self.troubles.pop(f"Queue/{name}", None)
         if queue.trouble:
             self.troubles[f"Queue/{name}"] = queue.trouble
-        self.queues[name] = queue
-        self.generation += 1
+        if self.queues.get(name) != queue:
+            self.queues[name] = queue
+            self.generation += 1
 
     def delete_queue(self, name: str) -> None:
         """Forget a queue; its jobs wait."""

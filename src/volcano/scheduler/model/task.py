@@ -173,6 +173,19 @@ class Task:
         assert self.cls is not None, f"task {self.key} has no class yet"
         return self.cls
 
+    def same_for_scheduling(self, other: "Task") -> bool:
+        """Whether the other differs in nothing that a cycle looks at."""
+        return (
+            self.uid == other.uid
+            and self.status is other.status
+            and self.node == other.node
+            and self.job == other.job
+            and self.role == other.role
+            and self.priority == other.priority
+            and self.gates == other.gates
+            and self.pod.get("spec") == other.pod.get("spec")
+        )
+
     def with_status(self, status: TaskStatus, node: str) -> "Task":
         """The same pod in another status."""
         return Task(

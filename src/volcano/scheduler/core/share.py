@@ -1,0 +1,92 @@
+"""Shares: the dominant one of a holder, and weighted max-min sharing of a cluster by queues."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+TOLERANCE = 0.1
+"""Two amounts (in units of their axis) nearer than this count as equal."""
+
+
+def share(amount: float, total: float) -> float:
+    """A fraction; of nothing, nothing is 0 and something is 1."""
+    if total == 0:
+        return 0.0 if amount == 0 else 1.0
+    return amount / total
+
+
+def dominant_share(held: Mapping[int, float], total: Mapping[int, float]) -> float:
+    """The largest fraction of any resource there is, at least 0."""
+    return max(
+        (
+            share(held.get(axis, 0), amount)
+            for axis, amount in total.items()
+            if amount >= TOLERANCE
+        ),
+        default=0.0,
+    )
+
+
+def within(left: Mapping[int, float], right: Mapping[int, float]) -> bool:
+    """Whether left is at most right on each of left's axes; what right does not name is 0."""
+    for axis, amount in left.items():
+        limit = right.get(axis, 0)
+        if not (amount < limit or abs(amount - limit) < TOLERANCE):
+            return False
+    return True
+
+
+@dataclass(slots=True)
+class Claimant:
+    """One queue in `fill`: what it may get, what it wants, what it must get, what it got."""
+
+    weight: int
+    limit: Mapping[int, float]
+    request: Mapping[int, float]
+    guarantee: Mapping[int, float]
+    deserved: dict[int, float] = field(default_factory=dict)
+
+
+def fill(total: Mapping[int, float], claimants: Mapping[str, Claimant]) -> None:
+    """Divide a total by weight; what a claimant cannot use goes to the others, until all is met.
+
+    `limit` names only the axes that are limited. Sets `deserved` of every claimant.
+    """
+    remaining = dict(total)
+    open_claims = dict(claimants)
+    while open_claims:
+        weights = sum(claim.weight for claim in open_claims.values())
+        if weights == 0:
+            return
+        change: dict[int, float] = {}
+        for name, claim in list(open_claims.items()):
+            before = claim.deserved
+            after = _next(claim, remaining, weights)
+            claim.deserved = after
+            if within(claim.request, after) or _same(before, after):
+                del open_claims[name]
+            for axis in before.keys() | after.keys():
+                change[axis] = change.get(axis, 0) + after.get(axis, 0) - before.get(axis, 0)
+        left = {
+            axis: max(amount - change.get(axis, 0), 0.0) for axis, amount in remaining.items()
+        }
+        if all(amount < TOLERANCE for amount in left.values()) or left == remaining:
+            return
+        remaining = left
+
+
+def _next(
+    claim: Claimant, remaining: Mapping[int, float], weights: int
+) -> dict[int, float]:
+    result: dict[int, float] = {}
+    for axis in claim.deserved.keys() | remaining.keys():
+        amount = claim.deserved.get(axis, 0.0) + remaining.get(axis, 0.0) * claim.weight / weights
+        if axis in claim.limit:
+            amount = min(amount, claim.limit[axis])
+        result[axis] = min(amount, claim.request.get(axis, 0.0))
+    for axis, amount in claim.guarantee.items():
+        result[axis] = max(result.get(axis, 0.0), amount)
+    return result
+
+
+def _same(before: Mapping[int, float], after: Mapping[int, float]) -> bool:
+    return all(before.get(axis, 0.0) == after.get(axis, 0.0) for axis in before.keys() | after.keys())
