@@ -129,10 +129,8 @@ class OpenApi:
         definitions = self._registry.definitions
         for entry in entries:
             paths.update(operations.paths(entry, self._names))
-            if entry.custom:
-                own.update(schemas.custom_schemas(entry, self._names))
-            elif self._names.of(entry) not in definitions:
-                own[self._names.of(entry)] = entry.schema
+            if entry.custom or self._names.of(entry) not in definitions:
+                own.update(schemas.own_schemas(entry, self._names))
         wanted = [*own, *schemas.references(paths)]
         return {
             "openapi": "3.0.0",

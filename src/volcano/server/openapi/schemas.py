@@ -59,8 +59,8 @@ def made_name(kind: Kind, name: str) -> str:
     return ".".join([*reversed(kind.group.split(".")), kind.version, name])
 
 
-def custom_schemas(entry: ServedKind, names: Names) -> dict[str, JsonObject]:
-    """The schemas of a CRD's kind and of its list."""
+def own_schemas(entry: ServedKind, names: Names) -> dict[str, JsonObject]:
+    """The schemas of a kind that is no definition (that of a CRD), and of its list."""
     kind = entry.kind
     own = dict(entry.schema)
     own["type"] = "object"
