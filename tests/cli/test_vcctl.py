@@ -59,7 +59,7 @@ def test_help(words: str, pytestconfig: pytest.Config) -> None:
     [
         pytest.param(["jbo"], 'Error: unknown command "jbo" for "vcctl"', id="unknown group"),
         pytest.param(["job", "lits"], 'unknown command "lits" for "vcctl job"', id="unknown leaf"),
-        pytest.param(["job", "list", "--bogus"], "Error: no such option: --bogus", id="flag"),
+        pytest.param(["job", "list", "--bogus"], "Error: no such option '--bogus'", id="flag"),
         pytest.param(
             ["job", "run", "-r", "x"], "Error: invalid value for '--replicas'", id="value"
         ),

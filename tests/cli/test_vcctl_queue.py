@@ -29,7 +29,8 @@ def test_list_counts_pod_groups_by_phase(api: FakeApi) -> None:
     for index, phase in enumerate(["Running", "Running", "Pending", "Inqueue", "Completed", "?"]):
         add_group(api, f"g{index}", "gold", phase)
     add_group(api, "lost", "unknown-queue", "Running")
-    row = "gold                     5       Open    root    1       1       2       0       1       \n"
+    row = "gold                     5       Open    root    1       1       2       0       1"
+    row += " " * 7 + "\n"
     assert ok(api, "queue", "list") == HEADER + row
     assert ok(api, "queue", "get", "-n", "gold") == HEADER + row
     assert ok(api, "queue", "get", "gold") == HEADER + row

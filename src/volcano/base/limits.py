@@ -251,3 +251,12 @@ LOG_TAIL_BYTES = 4_096
 
 JOB_REFUSALS_MAX = 15
 """Attempts at a job's requests that are refused for good before the job is terminated."""
+
+DEMO_SECONDS_MAX = 180.0
+"""What the demo waits for its job."""
+
+DEMO_STOP_SECONDS_MAX = 45.0
+"""What the demo waits for its server to end before it kills it."""
+
+DEMO_LOG_LINES_MAX = 2_000
+"""Log lines the demo keeps."""

@@ -126,25 +126,29 @@ def _print_warning(text: str) -> None:
 
 
 class LeafCommand(click.Command):
-    """A command that does something: its errors become one line and exit code 1."""
+    """A command that does something: its errors become one line and exit code 1.
 
-    def __init__(self, *, words_needed: bool = False, **settings: Any) -> None:
+    Args:
+        log_flags: accept the logging flags of the original.
+        words: take words beside the flags, as the original does, even if to ignore them.
+    """
+
+    def __init__(self, *, log_flags: bool = True, words: bool = True, **settings: Any) -> None:
         super().__init__(**settings)
-        self.params += [
-            click.Argument(["words"], nargs=-1, required=words_needed),
-            *logging_options(),
-        ]
+        if words:
+            self.params.append(click.Argument(["words"], nargs=-1))
+        if log_flags:
+            self.params += logging_options()
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command behind the error boundary."""
         try:
             return super().invoke(ctx)
         except VolcanoError as error:
-            parent = ctx.parent
-            words = [self.name or ""]
-            if parent is not None and parent.parent is not None:
-                words.append(parent.info_name or "")
-            click.echo(f"Failed to {' '.join(words)}: {error.public}", err=True)
+            group = ctx.parent
+            if group is None or group.parent is None:
+                raise
+            click.echo(f"Failed to {self.name} {group.info_name}: {error.public}", err=True)
             ctx.exit(1)
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
@@ -164,6 +168,7 @@ class Group(click.Group):
     Args:
         lazy: subcommand name → `module:attribute`.
         summaries: subcommand name → help text, so that help imports nothing.
+        log_flags: accept the logging flags of the original.
     """
 
     def __init__(
@@ -171,13 +176,15 @@ class Group(click.Group):
         *,
         lazy: dict[str, str] | None = None,
         summaries: dict[str, str] | None = None,
+        log_flags: bool = True,
         **settings: Any,
     ) -> None:
         settings.setdefault("context_settings", {"token_normalize_func": hyphens})
         super().__init__(**settings, no_args_is_help=False)
         self._lazy = lazy or {}
         self._summaries = summaries or {}
-        self.params += logging_options()
+        if log_flags:
+            self.params += logging_options()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in alphabetical order."""
@@ -291,7 +298,8 @@ def _help_page(
         pages.append("Flags:\n" + _flag_lines(own + shared, ctx))
     else:
         pages.append("Flags:\n" + _flag_lines(own, ctx))
-        pages.append("Global Flags:\n" + _flag_lines(shared, ctx))
+        if shared:
+            pages.append("Global Flags:\n" + _flag_lines(shared, ctx))
     if hint:
         pages.append(hint)
     return "\n\n".join(pages)
@@ -319,7 +327,7 @@ def _type_word(kind: object) -> str:
 
 def _default_note(item: click.Option) -> str:
     value = item.default
-    if item.is_flag or value in (None, "", 0) or callable(value):
+    if item.is_flag or not isinstance(value, str | int) or not value:
         return ""
     quoted = isinstance(value, str) and item.metavar != "duration"
     return f' (default "{value}")' if quoted else f" (default {value})"

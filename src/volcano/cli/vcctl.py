@@ -73,7 +73,7 @@ def completion_script(root: click.Command, program: str, shell: str) -> str:
     return kind(root, {}, program, variable).source()
 
 
-def completion_command(root: click.Command, program: str) -> LeafCommand:
+def completion_command(root: click.Command, program: str, *, log_flags: bool = True) -> LeafCommand:
     """The `completion` command of a program."""
 
     def callback(words: tuple[str, ...]) -> None:
@@ -86,6 +86,7 @@ def completion_command(root: click.Command, program: str) -> LeafCommand:
         name="completion",
         help=f'print the completion script of a shell: eval "$({program} completion bash)"',
         callback=callback,
+        log_flags=log_flags,
     )
 
 
