@@ -12,13 +12,13 @@ from typing import Any
 
 from volcano.api.kinds import POD, Kind
 from volcano.api.objects import JsonObject, controller_of, key_of, metadata, name_of, namespace_of
+from volcano.api.wellknown import CONTROLLER_OUT_OF_SYNC
 from volcano.base.errors import ApiError, VolcanoError
 from volcano.base.limits import CONTROLLER_REQUESTS_IN_FLIGHT
 from volcano.client.client import Client, PatchType
 from volcano.client.events import EventRecorder
 from volcano.client.informer import Informer
 
-OUT_OF_SYNC = "volcano.sh/controller-out-of-sync"
 _SHOWN_ERRORS = 3
 _BUILT_PER_SLICE = 16
 
@@ -278,7 +278,7 @@ class Applier:
         raise failure
 
     async def _remove_pod(self, namespace: str, name: str, uid: str) -> None:
-        mark = {"metadata": {"uid": uid, "annotations": {OUT_OF_SYNC: "true"}}}
+        mark = {"metadata": {"uid": uid, "annotations": {CONTROLLER_OUT_OF_SYNC: "true"}}}
         try:
             self.note(POD, await self.client.patch(POD, name, mark, namespace))
             gone = await self.client.delete(POD, name, namespace, uid=uid)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from volcano.api.batch import JobPhase, TaskSpec
 from volcano.api.kinds import JOB, PERSISTENT_VOLUME_CLAIM, POD, POD_GROUP
 from volcano.api.objects import JsonObject, metadata, name_of
+from volcano.api.wellknown import JOB_FORWARDING
 from volcano.base.clock import parse_timestamp
 from volcano.base.errors import VolcanoError
 from volcano.controllers.effects import Create, CreateMany, Effect, Patch, Record, Requeue
@@ -19,7 +20,6 @@ from volcano.controllers.job.observed import Observed, owner_reference
 from volcano.controllers.job.plugins import UnknownPluginError, plugins_of
 from volcano.controllers.job.plugins.base import JobPlugin
 from volcano.controllers.job.pod_builder import (
-    JOB_FORWARDING,
     build_pods,
     claim_name,
     generated_claim_name,

@@ -7,29 +7,29 @@ import msgspec
 
 from volcano.api.batch import TaskSpec
 from volcano.api.objects import JsonObject, metadata
+from volcano.api.wellknown import (
+    COOLDOWN_TIME,
+    GROUP_NAME,
+    JDB_MAX_UNAVAILABLE,
+    JDB_MIN_AVAILABLE,
+    JOB_FORWARDING,
+    JOB_NAME,
+    JOB_NAMESPACE,
+    JOB_QUEUE_NAME,
+    JOB_RETRY_COUNT,
+    JOB_VERSION,
+    NUMA_TOPOLOGY_POLICY,
+    PARTITION_ID,
+    PREEMPTABLE,
+    REVOCABLE_ZONE,
+    TASK_INDEX,
+    TASK_SPEC,
+    TEMPLATE_UID,
+)
 from volcano.controllers.job.observed import Observed, owner_reference
 from volcano.controllers.job.plugins.base import JobPlugin
 from volcano.controllers.job.pod_group import pod_group_name
-from volcano.controllers.job.pods import (
-    JOB_NAME,
-    JOB_NAMESPACE,
-    JOB_VERSION,
-    PARTITION_ID,
-    TASK_INDEX,
-    TASK_SPEC,
-)
 
-GROUP_NAME = "scheduling.k8s.io/group-name"
-QUEUE_NAME = "volcano.sh/queue-name"
-JOB_FORWARDING = "volcano.sh/job-forwarding"
-_RETRY_COUNT = "volcano.sh/job-retry-count"
-_TEMPLATE_UID = "volcano.sh/template-uid"
-_NUMA_POLICY = "volcano.sh/numa-topology-policy"
-_PREEMPTABLE = "volcano.sh/preemptable"
-_COOLDOWN = "volcano.sh/cooldown-time"
-_REVOCABLE = "volcano.sh/revocable-zone"
-_MIN_AVAILABLE = "volcano.sh/jdb-min-available"
-_MAX_UNAVAILABLE = "volcano.sh/jdb-max-unavailable"
 _SUFFIX_LENGTH = 12
 _SUFFIX_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -88,10 +88,10 @@ def _labels(o: Observed, task: TaskSpec) -> dict[str, str]:
         JOB_NAME: o.name,
         JOB_NAMESPACE: o.namespace,
         TASK_SPEC: task.name,
-        QUEUE_NAME: o.spec.queue,
+        JOB_QUEUE_NAME: o.spec.queue,
     }
     own = metadata(o.raw).get("labels") or {}
-    labels |= {key: own[key] for key in (_PREEMPTABLE, _COOLDOWN) if key in own}
+    labels |= {key: own[key] for key in (PREEMPTABLE, COOLDOWN_TIME) if key in own}
     if _is_forwarded(o):
         labels[JOB_FORWARDING] = "true"
     return labels
@@ -101,17 +101,17 @@ def _annotations(o: Observed, task: TaskSpec) -> dict[str, str]:
     annotations = {
         JOB_NAME: o.name,
         TASK_SPEC: task.name,
-        QUEUE_NAME: o.spec.queue,
+        JOB_QUEUE_NAME: o.spec.queue,
         JOB_VERSION: str(o.status.version),
-        _RETRY_COUNT: str(o.status.retry_count),
-        _TEMPLATE_UID: f"{o.name}-{task.name}",
+        JOB_RETRY_COUNT: str(o.status.retry_count),
+        TEMPLATE_UID: f"{o.name}-{task.name}",
         GROUP_NAME: pod_group_name(o.name, o.uid),
     }
     if task.topology_policy:
-        annotations[_NUMA_POLICY] = task.topology_policy
+        annotations[NUMA_TOPOLOGY_POLICY] = task.topology_policy
     own = metadata(o.raw).get("annotations") or {}
-    budget = _MIN_AVAILABLE if _MIN_AVAILABLE in own else _MAX_UNAVAILABLE
-    copied = (_PREEMPTABLE, _COOLDOWN, _REVOCABLE, budget)
+    budget = JDB_MIN_AVAILABLE if JDB_MIN_AVAILABLE in own else JDB_MAX_UNAVAILABLE
+    copied = (PREEMPTABLE, COOLDOWN_TIME, REVOCABLE_ZONE, budget)
     annotations |= {key: own[key] for key in copied if key in own}
     if _is_forwarded(o):
         annotations[JOB_FORWARDING] = "true"

@@ -7,10 +7,10 @@ from volcano.api.batch import JobSpec, TaskSpec
 from volcano.api.kinds import POD_GROUP
 from volcano.api.objects import JsonObject, metadata
 from volcano.api.scheduling import NetworkTopologySpec
+from volcano.api.wellknown import JOB_VERSION, PARTITION_ID, TASK_SPEC
 from volcano.controllers.effects import merge_diff
 from volcano.controllers.job.machine import gang_of
 from volcano.controllers.job.observed import Observed, owner_reference
-from volcano.controllers.job.pods import JOB_VERSION, PARTITION_ID, TASK_SPEC
 from volcano.controllers.pod_usage import total_usage
 
 ENQUEUED = frozenset({"Inqueue", "Running", "Unknown", "Completed"})

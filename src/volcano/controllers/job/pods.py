@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 
 from volcano.api.kinds import JOB
 from volcano.api.objects import JsonObject, controller_of, metadata, name_of, uid_of
+from volcano.api.wellknown import (
+    CONTROLLER_OUT_OF_SYNC,
+    JOB_NAME,
+    JOB_VERSION,
+    PARTITION_ID,
+    TASK_INDEX,
+    TASK_SPEC,
+)
 from volcano.base.clock import parse_timestamp
-from volcano.controllers.effects import OUT_OF_SYNC
 from volcano.controllers.job.machine import Counts
-
-JOB_NAME = "volcano.sh/job-name"
-JOB_NAMESPACE = "volcano.sh/job-namespace"
-JOB_VERSION = "volcano.sh/job-version"
-TASK_SPEC = "volcano.sh/task-spec"
-TASK_INDEX = "volcano.sh/task-index"
-PARTITION_ID = "volcano.sh/partition-id"
 
 PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
 ENDED = frozenset({SUCCEEDED, FAILED})
@@ -87,7 +87,7 @@ def fact_of(pod: JsonObject) -> PodFact | None:
         phase=phase if phase in _PHASES else "Unknown",
         version=int(version),
         terminating="deletionTimestamp" in meta,
-        out_of_sync=OUT_OF_SYNC in annotations,
+        out_of_sync=CONTROLLER_OUT_OF_SYNC in annotations,
         exit_code=_exit_code(containers) if phase == FAILED else 0,
         restarts=sum(
             entry.get("restartCount") or 0

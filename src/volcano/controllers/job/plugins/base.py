@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from volcano.api.batch import TaskSpec
 from volcano.api.objects import JsonObject
+from volcano.api.wellknown import JOB_NAME, JOB_NAMESPACE
 from volcano.controllers.effects import Delete, Ensure
 from volcano.controllers.job.observed import Observed
 
@@ -82,4 +83,4 @@ def hosts_of(o: Observed, task: TaskSpec) -> list[str]:
 
 def job_selector(o: Observed) -> dict[str, str]:
     """Labels that select the pods of a job."""
-    return {"volcano.sh/job-name": o.name, "volcano.sh/job-namespace": o.namespace}
+    return {JOB_NAME: o.name, JOB_NAMESPACE: o.namespace}

@@ -4,9 +4,10 @@ from typing import ClassVar
 
 from volcano.api.batch import TaskSpec
 from volcano.api.objects import JsonObject
+from volcano.api.wellknown import ENV_TASK_INDEX, ENV_TASK_INDEX_LEGACY
 from volcano.controllers.job.plugins.base import JobPlugin, all_containers
 
-_NAMES = ("VK_TASK_INDEX", "VC_TASK_INDEX")
+_NAMES = (ENV_TASK_INDEX_LEGACY, ENV_TASK_INDEX)
 
 
 class Env(JobPlugin):

@@ -10,6 +10,7 @@ from typing import ClassVar
 from volcano.api.batch import TaskSpec
 from volcano.api.kinds import CONFIG_MAP, NETWORK_POLICY, SERVICE, Kind
 from volcano.api.objects import JsonObject
+from volcano.api.wellknown import SVC_MOUNT_PATH
 from volcano.controllers.effects import Delete, Ensure
 from volcano.controllers.job.observed import Observed, owner_reference
 from volcano.controllers.job.plugins.base import (
@@ -19,8 +20,6 @@ from volcano.controllers.job.plugins.base import (
     job_selector,
     read_flags,
 )
-
-_MOUNT_PATH = "/etc/volcano"
 
 
 class Svc(JobPlugin):
@@ -50,7 +49,7 @@ class Svc(JobPlugin):
         spec["subdomain"] = spec.get("subdomain") or self.o.name
         volume = {"name": self._config_map, "configMap": {"name": self._config_map}}
         spec["volumes"] = [*(spec.get("volumes") or ()), volume]
-        mount = {"name": self._config_map, "mountPath": _MOUNT_PATH}
+        mount = {"name": self._config_map, "mountPath": SVC_MOUNT_PATH}
         variables = self._variables() if self._hosts_env else []
         for container in all_containers(pod):
             container["volumeMounts"] = [*(container.get("volumeMounts") or ()), mount]
