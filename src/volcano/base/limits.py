@@ -260,3 +260,9 @@ DEMO_STOP_SECONDS_MAX = 45.0
 
 DEMO_LOG_LINES_MAX = 2_000
 """Log lines the demo keeps."""
+
+EVENT_SWEEP_SECONDS = 60
+"""How often old Events are looked for."""
+
+SWEEP_SLICE_OBJECTS = 200
+"""Objects that background work of the API server changes at a time."""

@@ -29,6 +29,9 @@ from volcano.server.store.watch import Event, Hub, Subscription
 Encode = Callable[[int], bytes]
 """Gives the value of a row once its revision is known."""
 
+Listener = Callable[[Event], None]
+"""Hears of a commit synchronously; must be quick and must not raise."""
+
 _log = structlog.get_logger(__name__)
 _decode = msgspec.json.Decoder().decode
 
@@ -88,7 +91,12 @@ class Store:
         self._decoded: OrderedDict[int, JsonObject] = OrderedDict()
         self._superseded_bytes = 0
         self._marks: list[tuple[float, int, int]] = []
+        self._listeners: dict[str, list[Listener]] = {}
         self._started = False
+
+    def listen(self, collection: str, listener: Listener) -> None:
+        """Call `listener` for each commit to a collection, before the writer is answered."""
+        self._listeners.setdefault(collection, []).append(listener)
 
     def start(self) -> None:
         """Begin to accept writes, on the running loop."""
@@ -97,9 +105,9 @@ class Store:
 
     def close(self) -> None:
         """Finish pending writes, end watches, release the log. Blocks for one commit."""
+        self._started = False
         self._hub.close()
         self._log.close()
-        self._started = False
 
     @property
     def revision(self) -> int:
@@ -254,7 +262,10 @@ class Store:
             future = self._waiting.pop(row.revision, None)
             if future is not None and not future.done():
                 future.set_result(row)
-            self._hub.publish(Event(row, previous))
+            event = Event(row, previous)
+            for listener in self._listeners.get(key.collection, ()) if self._started else ():
+                listener(event)
+            self._hub.publish(event)
 
     def _on_failed(self, error: StoreError) -> None:
         waiting, self._waiting = self._waiting, {}

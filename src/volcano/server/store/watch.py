@@ -1,6 +1,6 @@
 """Watch fan-out: a ring of recent events, and subscriptions that are cut when they lag.
 
-An event is encoded once per representation, whoever watches: the encodings hang on the event.
+An event's object is encoded once, when it is written: watchers share the stored bytes.
 """
 
 import asyncio
@@ -16,19 +16,23 @@ from volcano.server.store.log import Row
 
 
 class Event:
-    """One committed change: the row, the version it replaced, and its encodings so far."""
+    """One committed change: the row and the version it replaced."""
 
-    __slots__ = ("encodings", "previous", "row")
+    __slots__ = ("previous", "row")
 
     def __init__(self, row: Row, previous: Row | None) -> None:
         self.row = row
         self.previous = previous
-        self.encodings: dict[object, bytes] = {}
 
     @property
     def revision(self) -> int:
         """The revision of the change."""
         return self.row.revision
+
+    @property
+    def size(self) -> int:
+        """Bytes that are kept in memory for this event."""
+        return len(self.row.value) + (len(self.previous.value) if self.previous else 0)
 
 
 class Subscription:
@@ -120,10 +124,10 @@ class Hub:
         if key.namespace:
             self._deliver((key.collection, key.namespace), event)
         self._ring.append(event)
-        self._bytes += len(event.row.value)
+        self._bytes += event.size
         while len(self._ring) > WATCH_RING_EVENTS_MAX or self._bytes > WATCH_RING_BYTES_MAX:
             oldest = self._ring.popleft()
-            self._bytes -= len(oldest.row.value)
+            self._bytes -= oldest.size
             self.floor = oldest.revision
 
     def _deliver(self, where: tuple[str, str], event: Event) -> None:

@@ -1,0 +1,1 @@
+"""Admission: the chain, and the checks that kube-apiserver has built in."""
