@@ -135,6 +135,7 @@ def main(
             if scheduler_conf is not None
             else configuration.default()
         )
+        cycle.check(conf)
         asyncio.run(
             _serve(kubeconfig, conf, names, default_queue, until_parent_ends=until_parent_ends)
         )

@@ -82,9 +82,7 @@ class Arguments:
         """
         for key in self._values:
             if key not in self._known:
-                raise ConfigError(
-                    f"{self.owner} has no argument {key!r}{hint(key, self._known)}"
-                )
+                raise ConfigError(f"{self.owner} has no argument {key!r}{hint(key, self._known)}")
 
     def _get(self, key: str, default: Any) -> Any:
         self._known.append(key)
@@ -136,8 +134,13 @@ def hint(word: str, known: Collection[str]) -> str:
     return f"; it knows: {', '.join(sorted(known))}" if known else "; it takes none"
 
 
-def parse_conf(text: str) -> SchedulerConf:
-    """Read a configuration file's text.
+def default() -> SchedulerConf:
+    """The built-in configuration."""
+    return load(DEFAULT_CONF)
+
+
+def load(text: str) -> SchedulerConf:
+    """Read a configuration file's text; `cycle.check` looks at what the names stand for.
 
     Raises:
         ConfigError: says which part is wrong and what to write instead.
@@ -202,7 +205,9 @@ def _plugin(tier: int, number: int, plugin: object) -> PluginEntry:
         if key in ("name", "arguments"):
             continue
         if key not in SWITCHES:
-            raise ConfigError(f"{where} ({plugin['name']}): unknown key {key!r}{hint(key, SWITCHES)}")
+            raise ConfigError(
+                f"{where} ({plugin['name']}): unknown key {key!r}{hint(key, SWITCHES)}"
+            )
         if not isinstance(value, bool):
             raise ConfigError(f"{where} ({plugin['name']}): {key} must be true or false")
         switches[key] = value

@@ -69,7 +69,7 @@ class Filter:
     depends: Depends = Depends.WHOLE
     reasons: Sequence[str] = ()
 
-    def applies(self, cls: TaskClass) -> bool:
+    def applies(self, cls: TaskClass) -> bool:  # noqa: ARG002  # the hook's signature
         """Whether the test can refuse any node to this class."""
         return True
 
@@ -83,7 +83,7 @@ class Scorer:
 
     depends: Depends = Depends.WHOLE
 
-    def applies(self, cls: TaskClass) -> bool:
+    def applies(self, cls: TaskClass) -> bool:  # noqa: ARG002  # the hook's signature
         """Whether it has an opinion on this class."""
         return True
 
@@ -392,7 +392,7 @@ class Hooks:
 
     def job_ready(self, job: JobView) -> bool:
         """Whether all agree (nobody asked: yes)."""
-        return all([call(job) for call in self._job_ready])
+        return all(call(job) for call in self._job_ready)
 
     def job_pipelined(self, job: JobView) -> bool:
         """The vote on keeping promises."""

@@ -115,8 +115,8 @@ class ClassPlan:
         filters = [f for f in search.filters if f.applies(cls)]
         self._local_filters = [f for f in filters if f.depends is not Depends.STATIC]
         self._scorers = [s for s in search.scorers if s.applies(cls)]
-        self._whole = any(
-            hook.depends is Depends.WHOLE for hook in (*self._local_filters, *self._scorers)
+        self._whole = any(f.depends is Depends.WHOLE for f in self._local_filters) or any(
+            s.depends is Depends.WHOLE for s in self._scorers
         )
         fleet = Rows(self._view, cls)
         self._static_ok = np.ones(self._view.size, np.bool_)
@@ -219,12 +219,14 @@ class ClassPlan:
             column.pop()
             self._columns[row] = column
         self._cursor = len(self._search.touched)
-        moved = [r for r, was in zip(changed, was_in, strict=True) if was != (self.totals[r] != OUT)]
+        moved = [
+            r for r, was in zip(changed, was_in, strict=True) if was != (self.totals[r] != OUT)
+        ]
         if moved:
             self._left_the_running(moved)
 
     def _in_running(self, rows: Rows) -> Bool:
-        ok = fits(rows, self.cls) & rows.narrow(self._static_ok)
+        ok: Bool = fits(rows, self.cls) & rows.narrow(self._static_ok)
         for test in self._local_filters:
             ok &= test.codes(self.cls, rows) == 0
         return ok
@@ -274,7 +276,5 @@ class ClassPlan:
             if not len(among) or (float(among.min()), float(among.max())) != (low, high):
                 self._rebuild()
                 return
-        if not self._extremes and any(
-            s.depends is Depends.NORMALISED for s in self._scorers
-        ):
+        if not self._extremes and any(s.depends is Depends.NORMALISED for s in self._scorers):
             self._rebuild()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from volcano.scheduler.conf import PluginEntry, SchedulerConf
+from volcano.scheduler.explain import Explainer
 from volcano.scheduler.hooks import Hooks, Plugin
 from volcano.scheduler.model.decisions import Bind
 from volcano.scheduler.model.task import Task, TaskClass, TaskStatus
@@ -33,6 +34,7 @@ class Session:
                 plugin.open(snapshot)
         self.hooks = Hooks(tiers)
         self.search = Search(snapshot.nodes, self.hooks.filters, self.hooks.scorers)
+        self.explainer = Explainer(snapshot, self.search)
         self.binds: list[Bind] = []
         self.bound_jobs: set[str] = set()
         self.enqueued: list[JobView] = []

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from volcano.resources.vector import Amounts, Axes
-from volcano.scheduler.core.columns import Int64
 from volcano.scheduler.model.job import JobState, PodGroup
 from volcano.scheduler.model.node import Node
 from volcano.scheduler.model.queue import Queue
@@ -124,6 +123,7 @@ class JobView:
         placed: uid → (status, node) of tasks this session has assigned.
         last_placed: uid → (status, node) of tasks whose assignment was taken back.
         failures: class id → why no node took a task of the class.
+        task_reasons: class id → why tasks of the class were not tried.
         reason: why the job as a whole was passed over; empty if it was not.
     """
 
@@ -139,7 +139,7 @@ class JobView:
     placed: dict[str, tuple[TaskStatus, str]] = field(default_factory=dict)
     last_placed: dict[str, tuple[TaskStatus, str]] = field(default_factory=dict)
     failures: dict[int, "FitFailure"] = field(default_factory=dict)
-    task_reasons: dict[str, str] = field(default_factory=dict)
+    task_reasons: dict[int, str] = field(default_factory=dict)
     reason: str = ""
 
     @property

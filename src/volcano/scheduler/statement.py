@@ -59,43 +59,44 @@ class Statement:
     def place(
         self,
         job: JobView,
-        cls: TaskClass,
-        tasks: Sequence[Task],
+        tasks: list[Task],
+        limit: int,
         expected: int,
         enough: Callable[[], bool],
     ) -> int:
-        """Place tasks of one class in order until `enough` or until one finds no node.
+        """Place tasks of one class until `enough`, or `limit`, or until one finds no node.
 
         A task takes idle room if any node has it, else room that is being released.
 
         Args:
+            tasks: the next one last; those placed are taken off.
             expected: how many tasks of the class the session may still place.
 
         Returns:
             How many were placed.
         """
+        cls = tasks[-1].spec
         plan = self._world.search.plan(cls, expected)
         names = self._world.snapshot.nodes.names
-        chosen: list[int] = []
+        placed: list[Task] = []
+        rows: list[int] = []
         done = False
-        for task in tasks:
-            row = plan.best()
-            if row < 0:
-                break
-            chosen.append(row)
+        while not done and len(rows) < limit and (row := plan.best()) >= 0:
+            task = tasks.pop()
+            placed.append(task)
+            rows.append(row)
             job.move(task, PENDING, ALLOCATED)
             job.placed[task.uid] = (ALLOCATED, names[row])
             plan.advance(row)
-            if enough():
-                done = True
-                break
+            done = enough()
         plan.flush()
-        count = len(chosen)
+        count = len(rows)
         if count:
             job.charge(cls.request, count)
-            self._log.append(_Run(job, cls, tasks[:count], chosen, ALLOCATED))
+            self._log.append(_Run(job, cls, placed, rows, ALLOCATED))
             self._world.hooks.allocated(job, cls, count)
-        while not done and count < len(tasks) and self._pipeline(job, cls, tasks[count]):
+        while not done and count < limit and self._pipeline(job, cls, tasks[-1]):
+            tasks.pop()
             count += 1
             done = enough()
         return count
@@ -140,8 +141,3 @@ class Statement:
                     [(run.job, task, row) for task, row in zip(run.tasks, run.rows, strict=True)]
                 )
         self._log = []
-
-    def merge(self, other: "Statement") -> None:
-        """Take over the log of another statement."""
-        self._log.extend(other._log)
-        other._log = []

@@ -17,11 +17,7 @@ def share(amount: float, total: float) -> float:
 def dominant_share(held: Mapping[int, float], total: Mapping[int, float]) -> float:
     """The largest fraction of any resource there is, at least 0."""
     return max(
-        (
-            share(held.get(axis, 0), amount)
-            for axis, amount in total.items()
-            if amount >= TOLERANCE
-        ),
+        (share(held.get(axis, 0), amount) for axis, amount in total.items() if amount >= TOLERANCE),
         default=0.0,
     )
 
@@ -58,7 +54,7 @@ def fill(total: Mapping[int, float], claimants: Mapping[str, Claimant]) -> None:
         if weights == 0:
             return
         change: dict[int, float] = {}
-        for name, claim in list(open_claims.items()):
+        for name, claim in sorted(open_claims.items()):
             before = claim.deserved
             after = _next(claim, remaining, weights)
             claim.deserved = after
@@ -66,17 +62,13 @@ def fill(total: Mapping[int, float], claimants: Mapping[str, Claimant]) -> None:
                 del open_claims[name]
             for axis in before.keys() | after.keys():
                 change[axis] = change.get(axis, 0) + after.get(axis, 0) - before.get(axis, 0)
-        left = {
-            axis: max(amount - change.get(axis, 0), 0.0) for axis, amount in remaining.items()
-        }
+        left = {axis: max(amount - change.get(axis, 0), 0.0) for axis, amount in remaining.items()}
         if all(amount < TOLERANCE for amount in left.values()) or left == remaining:
             return
         remaining = left
 
 
-def _next(
-    claim: Claimant, remaining: Mapping[int, float], weights: int
-) -> dict[int, float]:
+def _next(claim: Claimant, remaining: Mapping[int, float], weights: int) -> dict[int, float]:
     result: dict[int, float] = {}
     for axis in claim.deserved.keys() | remaining.keys():
         amount = claim.deserved.get(axis, 0.0) + remaining.get(axis, 0.0) * claim.weight / weights
@@ -89,4 +81,6 @@ def _next(
 
 
 def _same(before: Mapping[int, float], after: Mapping[int, float]) -> bool:
-    return all(before.get(axis, 0.0) == after.get(axis, 0.0) for axis in before.keys() | after.keys())
+    return all(
+        before.get(axis, 0.0) == after.get(axis, 0.0) for axis in before.keys() | after.keys()
+    )

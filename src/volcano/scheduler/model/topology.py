@@ -35,7 +35,8 @@ class NodeFacts:
             codes: dict[str, int] = {}
             column = np.fromiter(
                 (
-                    ABSENT if (value := node.labels.get(key)) is None
+                    ABSENT
+                    if (value := node.labels.get(key)) is None
                     else codes.setdefault(value, len(codes))
                     for node in self.nodes
                 ),

@@ -27,7 +27,11 @@ class Conformance(Plugin[Args]):
     name = "conformance"
     Args = Args
 
-    def preemptable(self, preemptor: Task, candidates: Sequence[Victim]) -> Sequence[Victim]:
+    def preemptable(
+        self,
+        preemptor: Task,  # noqa: ARG002  # the hook's signature
+        candidates: Sequence[Victim],
+    ) -> Sequence[Victim]:
         """Everything but system pods."""
         return [victim for victim in candidates if not _is_system(victim.task)]
 

@@ -82,14 +82,14 @@ class Gang(Plugin[Args]):
             return GroupState(ready=True)
         if _held_by_releasing(job):
             return None
-        tried = sum(
-            1
-            for status, _ in job.last_placed.values()
-            if status is TaskStatus.ALLOCATED
-        )
+        tried = sum(1 for status, _ in job.last_placed.values() if status is TaskStatus.ALLOCATED)
         return GroupState(ready=False, missing=max(0, job.min_member - tried - job.ready_count))
 
-    def preemptable(self, preemptor: Task, candidates: Sequence[Victim]) -> Sequence[Victim]:
+    def preemptable(
+        self,
+        preemptor: Task,  # noqa: ARG002  # the hook's signature
+        candidates: Sequence[Victim],
+    ) -> Sequence[Victim]:
         """Only members beyond a gang's minimum."""
         left: dict[str, int] = {}
         chosen: list[Victim] = []
@@ -111,8 +111,7 @@ class Gang(Plugin[Args]):
             return True
         waiting = _best_effort_by_role(job) if job.best_effort_waiting else {}
         return all(
-            _count(job.role_counts.get(role, NO_COUNTS), statuses) + waiting.get(role, 0)
-            >= minimum
+            _count(job.role_counts.get(role, NO_COUNTS), statuses) + waiting.get(role, 0) >= minimum
             for role, minimum in minimums.items()
         )
 

@@ -50,7 +50,7 @@ class Args:
 
 
 def floor_share(part: Int64, whole: Int64) -> Scores:
-    """`part × 100 // whole`, 0 where whole is 0; exact, for non-negative part."""
+    """`part * 100 // whole`, 0 where whole is 0; exact, for non-negative part."""
     safe = np.where(whole > 0, whole, 1)
     if len(part) and int(part.max()) * SCORE_MAX < _EXACT_FLOAT:
         result = np.floor(part * float(SCORE_MAX) / safe)
@@ -110,14 +110,13 @@ class _Balanced(_Weighted):
         sizes = [rows.raw_allocatable[axis] for axis in axes]
         used = [rows.occupied[axis] for axis in axes]
         before = _evenness(used, sizes)
-        after = _evenness(
-            [u + cls.amount(axis) for u, axis in zip(used, axes, strict=True)], sizes
-        )
-        return (50 + np.trunc((50 + after - before) / 2)) * self.weight
+        after = _evenness([u + cls.amount(axis) for u, axis in zip(used, axes, strict=True)], sizes)
+        score: Scores = 50 + np.trunc((50 + after - before) / 2)
+        return score * self.weight
 
 
 def _evenness(used: Sequence[Int64], sizes: Sequence[Int64]) -> Scores:
-    """100 × (1 - standard deviation of the used fractions), cut to whole numbers."""
+    """100 * (1 - standard deviation of the used fractions), cut to whole numbers."""
     has = [size > 0 for size in sizes]
     shares = [
         np.minimum(np.divide(u, s, out=np.zeros(len(u)), where=h), 1.0)
@@ -125,7 +124,7 @@ def _evenness(used: Sequence[Int64], sizes: Sequence[Int64]) -> Scores:
     ]
     if len(sizes) == 2:
         deviation = np.where(has[0] & has[1], np.abs(shares[0] - shares[1]) / 2, 0.0)
-        return np.trunc((1 - deviation) * SCORE_MAX)
+        return np.asarray(np.trunc((1 - deviation) * SCORE_MAX))
     kinds = sum(h.astype(np.int64) for h in has)
     mean = (shares[0] + shares[1] + shares[2]) / np.maximum(kinds, 1)
     squares = sum(np.where(h, (s - mean) ** 2, 0.0) for s, h in zip(shares, has, strict=True))
@@ -135,7 +134,7 @@ def _evenness(used: Sequence[Int64], sizes: Sequence[Int64]) -> Scores:
         low = np.where(h, np.minimum(low, s), low)
         high = np.where(h, np.maximum(high, s), high)
     pair = np.where(kinds == 2, (high - low) / 2, 0.0)
-    return np.trunc((1 - np.where(kinds == 3, spread, pair)) * SCORE_MAX)
+    return np.asarray(np.trunc((1 - np.where(kinds == 3, spread, pair)) * SCORE_MAX))
 
 
 class _NodeAffinity(_Weighted):
@@ -155,7 +154,12 @@ class _NodeAffinity(_Weighted):
                 total += rows.narrow(matches_term(rows.facts, term)) * float(term.weight)
         return total
 
-    def normalise(self, raw: Scores, low: float, high: float) -> Scores:
+    def normalise(
+        self,
+        raw: Scores,
+        low: float,  # noqa: ARG002  # the hook's signature
+        high: float,
+    ) -> Scores:
         """Share of the highest."""
         return (raw if high == 0 else np.floor(raw * SCORE_MAX / high)) * self.weight
 
@@ -178,7 +182,12 @@ class _TaintToleration(_Weighted):
 
         return rows.narrow(rows.facts.by_taints(in_the_way)).astype(np.float64)
 
-    def normalise(self, raw: Scores, low: float, high: float) -> Scores:
+    def normalise(
+        self,
+        raw: Scores,
+        low: float,  # noqa: ARG002  # the hook's signature
+        high: float,
+    ) -> Scores:
         """What is left of 100 after the share of the highest."""
         if high == 0:
             return np.full(len(raw), float(SCORE_MAX * self.weight))
@@ -204,7 +213,8 @@ class _ImageLocality(_Weighted):
                 total[position] += size * len(holders) // fleet
         top = _IMAGE_BYTES_MAX * cls.container_count
         bounded = np.clip(rows.narrow(total), _IMAGE_BYTES_MIN, top) - _IMAGE_BYTES_MIN
-        return np.floor(bounded * SCORE_MAX / (top - _IMAGE_BYTES_MIN)) * self.weight
+        score: Scores = np.floor(bounded * SCORE_MAX / (top - _IMAGE_BYTES_MIN))
+        return score * self.weight
 
 
 class NodeOrder(Plugin[Args]):
@@ -229,6 +239,3 @@ class NodeOrder(Plugin[Args]):
             _ImageLocality(args.image_locality),
         ]
         return [scorer for scorer in every if scorer.weight]
-
-
-

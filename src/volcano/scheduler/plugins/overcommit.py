@@ -1,5 +1,6 @@
 """overcommit: jobs are let in while their minimums fit a budget somewhat above the cluster."""
 
+import math
 from dataclasses import dataclass
 
 from volcano.base.errors import ConfigError
@@ -21,7 +22,7 @@ class Args:
     def read(cls, arguments: Arguments) -> "Args":
         """The arguments of a plugin entry."""
         factor = arguments.number("overcommit-factor", _FACTOR)
-        if factor != factor:  # noqa: PLR0124  # YAML's .nan is the one number unequal to itself
+        if math.isnan(factor):
             raise ConfigError("plugin overcommit: argument overcommit-factor must be a number")
         return cls(factor if factor >= 1 else _FACTOR)
 

@@ -54,7 +54,7 @@ class _PodNumber(Filter):
     depends = Depends.LOCAL
     reasons = ("node(s) pod number exceeded",)
 
-    def codes(self, cls: TaskClass, rows: Rows) -> Codes:
+    def codes(self, cls: TaskClass, rows: Rows) -> Codes:  # noqa: ARG002  # the hook's signature
         """Nodes that have as many pods as they may."""
         return _refuse(rows.allocatable[PODS] <= rows.occupied[PODS])
 
@@ -67,7 +67,7 @@ class _Unschedulable(Filter):
         """To tasks that do not tolerate cordoned nodes."""
         return not tolerates(cls.tolerations, _UNSCHEDULABLE)
 
-    def codes(self, cls: TaskClass, rows: Rows) -> Codes:
+    def codes(self, cls: TaskClass, rows: Rows) -> Codes:  # noqa: ARG002  # the hook's signature
         """Cordoned nodes."""
         return _refuse(rows.narrow(rows.facts.unschedulable))
 

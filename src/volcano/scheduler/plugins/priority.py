@@ -20,7 +20,7 @@ class Args:
 
 
 class Priority(Plugin[Args]):
-    """Higher priority first: jobs by their group's priority class, tasks by their pod's priority."""
+    """Higher priority first: jobs by their group's class, tasks by their pod."""
 
     name = "priority"
     Args = Args

@@ -12,7 +12,7 @@ from volcano.scheduler.model.queue import Queue
 from volcano.scheduler.model.task import Task, TaskClass
 from volcano.scheduler.snapshot import JobView, Snapshot
 
-_UNLIMITED = float("inf")
+_ENOUGH = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,11 @@ class _Account:
     def update_share(self) -> None:
         """The largest fraction of any deserved resource that is held."""
         self.share = max(
-            (share(self.allocated.get(axis, 0), amount) for axis, amount in self.deserved.items()
-             if amount > 0),
+            (
+                share(self.allocated.get(axis, 0), amount)
+                for axis, amount in self.deserved.items()
+                if amount > 0
+            ),
             default=0.0,
         )
 
@@ -107,12 +110,15 @@ class Proportion(Plugin[Args]):
         books = self._books.get(queue.name)
         if books is None or not queue.is_open:
             return 0
-        room = _UNLIMITED
+        room = _ENOUGH
         for axis, amount in cls.request:
             if axis != PODS:
-                left = books.deserved.get(axis, 0.0) - books.allocated.get(axis, 0)
-                room = min(room, left // amount)
-        return 1 << 30 if room == _UNLIMITED else max(0, int(room))
+                deserved, held = books.deserved.get(axis, 0.0), books.allocated.get(axis, 0)
+                count = int((deserved - held) // amount)
+                if held + count * amount > deserved:  # the difference was rounded up
+                    count -= 1
+                room = min(room, max(0, count))
+        return room
 
     def headroom_reason(self, queue: Queue, cls: TaskClass) -> str:
         """Which resource the queue has used up, and what it deserves."""
@@ -165,7 +171,11 @@ class Proportion(Plugin[Args]):
         _add(books.allocated, dict(cls.request), count)
         books.update_share()
 
-    def reclaimable(self, reclaimer: Task, candidates: Sequence[Victim]) -> Sequence[Victim]:
+    def reclaimable(
+        self,
+        reclaimer: Task,  # noqa: ARG002  # the hook's signature
+        candidates: Sequence[Victim],
+    ) -> Sequence[Victim]:
         """Tasks of queues that hold more than they deserve, until they no longer do."""
         left: dict[str, dict[int, float]] = {}
         chosen: list[Victim] = []

@@ -1,0 +1,224 @@
+"""The end of a cycle: phases and conditions of groups, conditions of pods, events.
+
+Only what changes is told: a condition that already says the same is not written again and brings
+no event. Of the pods of a group that wait for one reason, one gets an event; the group's own event
+carries the counts.
+"""
+
+from collections.abc import Sequence
+
+from volcano.api.objects import JsonObject, metadata
+from volcano.base.clock import timestamp
+from volcano.scheduler import report
+from volcano.scheduler.hooks import GroupState
+from volcano.scheduler.model.decisions import (
+    CycleResult,
+    EventNote,
+    PodConditionUpdate,
+    PodGroupUpdate,
+)
+from volcano.scheduler.model.job import (
+    PHASE_COMPLETED,
+    PHASE_INQUEUE,
+    PHASE_PENDING,
+    PHASE_RUNNING,
+    PHASE_UNKNOWN,
+)
+from volcano.scheduler.model.task import SCHEDULED_STATUSES, Task, TaskStatus
+from volcano.scheduler.session import Session
+from volcano.scheduler.snapshot import JobView
+
+_UNSCHEDULABLE = "Unschedulable"
+_SCHEDULED = "Scheduled"
+_IGNORED = ("transitionID", "lastTransitionTime")
+
+
+def close(session: Session, result: CycleResult) -> None:
+    """Tell of every job what has changed."""
+    for job in session.snapshot.jobs.values():
+        _close_job(session, job, result)
+
+
+def _close_job(session: Session, job: JobView, result: CycleResult) -> None:
+    state = session.hooks.group_state(job)
+    text = ""
+    wanted = None
+    if state is not None and state.ready:
+        wanted = (_SCHEDULED, "tasks in gang are ready to be scheduled", "")
+    elif state is not None:
+        text = report.job_text(job)
+        wanted = (_UNSCHEDULABLE, "NotEnoughResources", _gang_text(job, state, text))
+    elif job.is_pending and job.reason and not job.task_count:
+        wanted = (_UNSCHEDULABLE, "NotEnoughResources", job.reason)
+    old = (job.group.obj.get("status") or {}).get("conditions") or []
+    conditions, changed = _with_condition(session, old, wanted)
+    unschedulable = wanted is not None and wanted[0] == _UNSCHEDULABLE
+    if unschedulable and wanted is not None:
+        result.report.waiting[job.key] = wanted[2]
+    status = _status(job, conditions, unschedulable=unschedulable)
+    if changed or _differs(job.group.obj.get("status") or {}, status):
+        result.pod_groups.append(
+            PodGroupUpdate(
+                metadata(job.group.obj).get("namespace", ""),
+                metadata(job.group.obj).get("name", ""),
+                job.group.uid,
+                status,
+            )
+        )
+    if changed and wanted is not None:
+        result.events.append(_group_event(job, wanted))
+    if job.state.pending:
+        _close_pods(session, job, text, result)
+
+
+def _gang_text(job: JobView, state: GroupState, text: str) -> str:
+    return f"{state.missing}/{job.task_count} tasks in gang unschedulable: {text}"
+
+
+def _group_event(job: JobView, wanted: tuple[str, str, str]) -> EventNote:
+    reference = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "namespace": metadata(job.group.obj).get("namespace", ""),
+        "name": metadata(job.group.obj).get("name", ""),
+        "uid": job.group.uid,
+    }
+    if wanted[0] == _SCHEDULED:
+        return EventNote(reference, "Normal", _SCHEDULED, "pod group is ready")
+    return EventNote(reference, "Warning", _UNSCHEDULABLE, wanted[2])
+
+
+def _with_condition(
+    session: Session, old: Sequence[JsonObject], wanted: tuple[str, str, str] | None
+) -> tuple[list[JsonObject], bool]:
+    """The conditions with the wanted one in place of the one of its type; whether that is news."""
+    if wanted is None:
+        return list(old), False
+    kind, reason, message = wanted
+    for condition in old:
+        if (
+            condition.get("type") == kind
+            and condition.get("status") == "True"
+            and condition.get("reason", "") == reason
+            and condition.get("message", "") == message
+        ):
+            return list(old), False
+    new: JsonObject = {
+        "type": kind,
+        "status": "True",
+        "transitionID": str(session.snapshot.seed),
+        "lastTransitionTime": timestamp(session.snapshot.now),
+        "reason": reason,
+    }
+    if message:
+        new["message"] = message
+    if any(condition.get("type") == kind for condition in old):
+        return [new if condition.get("type") == kind else condition for condition in old], True
+    return [*old, new], True
+
+
+def _status(job: JobView, conditions: list[JsonObject], *, unschedulable: bool) -> JsonObject:
+    counts = job.counts
+    status: JsonObject = {
+        **(job.group.obj.get("status") or {}),
+        "phase": _phase(job, unschedulable=unschedulable),
+    }
+    for field, of in (
+        ("running", TaskStatus.RUNNING),
+        ("succeeded", TaskStatus.SUCCEEDED),
+        ("failed", TaskStatus.FAILED),
+    ):
+        status.pop(field, None)
+        if counts[of]:
+            status[field] = counts[of]
+    if conditions:
+        status["conditions"] = conditions
+    return status
+
+
+def _phase(job: JobView, *, unschedulable: bool) -> str:
+    counts = job.counts
+    if counts[TaskStatus.RUNNING] and unschedulable:
+        return PHASE_UNKNOWN
+    scheduled = sum([counts[s] for s in SCHEDULED_STATUSES]) + job.state.releasing_on_node
+    if scheduled and scheduled >= job.min_member:
+        ended = counts[TaskStatus.FAILED] + counts[TaskStatus.SUCCEEDED]
+        return PHASE_COMPLETED if scheduled == ended else PHASE_RUNNING
+    return PHASE_INQUEUE if job.phase == PHASE_INQUEUE else PHASE_PENDING
+
+
+def _differs(old: JsonObject, new: JsonObject) -> bool:
+    return any(
+        (old.get(field) or None) != (new.get(field) or None)
+        for field in ("phase", "running", "succeeded", "failed")
+    )
+
+
+def _close_pods(session: Session, job: JobView, text: str, result: CycleResult) -> None:
+    told: set[str] = set()
+    for uid, task in job.state.pending.items():
+        if task.gates:
+            continue
+        status, node = job.placed.get(uid, (TaskStatus.PENDING, ""))
+        if status is TaskStatus.BINDING:
+            continue
+        if status is TaskStatus.PENDING and uid in job.last_placed:
+            status, node = job.last_placed[uid]
+        reason, message = "Unschedulable", ""
+        if status is TaskStatus.ALLOCATED:
+            reason = "Schedulable"
+            message = (
+                f"Pod {task.key} can possibly be assigned to {node}, once minAvailable is satisfied"
+            )
+        elif status is TaskStatus.PIPELINED:
+            message = (
+                f"Pod {task.key} can possibly be assigned to {node}, once resource is released"
+                " and minAvailable is satisfied"
+            )
+        else:
+            message = report.class_failure(job, task.spec) or job.reason
+            if not message:
+                text = text or report.job_text(job)
+                message = text
+        _tell_pod(session, task, reason, message, result, told)
+
+
+def _tell_pod(
+    session: Session,
+    task: Task,
+    reason: str,
+    message: str,
+    result: CycleResult,
+    told: set[str],
+) -> None:
+    for condition in (task.pod.get("status") or {}).get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and (
+            condition.get("status"),
+            condition.get("reason"),
+            condition.get("message"),
+        ) == ("False", reason, message):
+            return
+    result.pod_conditions.append(
+        PodConditionUpdate(
+            task.namespace,
+            task.name,
+            task.uid,
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "lastTransitionTime": timestamp(session.snapshot.now),
+                "reason": reason,
+                "message": message,
+            },
+        )
+    )
+    if reason == "Unschedulable" and message not in told:
+        told.add(message)
+        reference = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": task.namespace,
+            "name": task.name,
+            "uid": task.uid,
+        }
+        result.events.append(EventNote(reference, "Warning", "FailedScheduling", message))
