@@ -266,3 +266,18 @@ EVENT_SWEEP_SECONDS = 60
 
 SWEEP_SLICE_OBJECTS = 200
 """Objects that background work of the API server changes at a time."""
+
+KEEP_ALIVE_SECONDS = 180
+"""How long an idle connection to the API server is kept open."""
+
+REQUEST_LINE_BYTES_MAX = 64 * 1024
+"""Longest request line and header of the API server; selectors and tokens are long."""
+
+SHUTDOWN_SECONDS = 5
+"""How long requests under way may take to end when the API server stops."""
+
+ABSENT_OWNERS_KNOWN_MAX = 1000
+"""Owners known to be gone that the garbage collector does not look up again."""
+
+ORPHANED_POD_SECONDS = 40.0
+"""How long a node must be gone before the pods bound to it are given up, as in Kubernetes."""

@@ -149,6 +149,20 @@ class Client:
         )
         return await self._object(request)
 
+    async def delete_collection(
+        self,
+        kind: Kind,
+        namespace: str = "",
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+    ) -> JsonObject:
+        """Delete all objects of a kind that match, in one namespace; the server's answer."""
+        request = requests.delete_collection(
+            kind, namespace, label_selector=label_selector, field_selector=field_selector
+        )
+        return await self._object(request)
+
     async def create_subresource(
         self, kind: Kind, name: str, subresource: str, body: JsonObject, namespace: str = ""
     ) -> JsonObject:

@@ -164,6 +164,14 @@ def delete(
     return build("DELETE", _object_path(kind, namespace, name), body=options)
 
 
+def delete_collection(
+    kind: Kind, namespace: str = "", *, label_selector: str = "", field_selector: str = ""
+) -> Request:
+    """Delete all objects of a kind that match, in one namespace."""
+    query: _Query = {"labelSelector": label_selector, "fieldSelector": field_selector}
+    return build("DELETE", kind.path(namespace), query=query)
+
+
 def create_subresource(
     kind: Kind, name: str, subresource: str, body: JsonObject, namespace: str = ""
 ) -> Request:

@@ -5,11 +5,18 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
+from volcano.api.kinds import Kind
 from volcano.base.clock import Clock
 from volcano.base.limits import CONTROLLER_RESTART_SECONDS_MAX
 from volcano.client.client import Client
 from volcano.client.events import EventRecorder
+from volcano.controllers.builtin.gc import GarbageCollector
+from volcano.controllers.builtin.namespaces import NamespaceController
+from volcano.controllers.builtin.podgc import PodCollector
+from volcano.controllers.gc import JobTtlController
 from volcano.controllers.job.controller import JobController
+from volcano.controllers.podgroup import PodGroupController
+from volcano.controllers.queue import QueueController
 from volcano.controllers.runtime import Context, Controller, Informers
 
 _COMPONENT = "vc-controller-manager"
@@ -22,21 +29,36 @@ class Manager:
 
     Args:
         client: speaks for the controllers; closed by whoever made it.
+        builtin: also run what a real cluster has of its own (`controllers.builtin`), over the
+            objects of these kinds; None on a real cluster.
     """
 
-    def __init__(self, client: Client, clock: Clock) -> None:
+    def __init__(
+        self, client: Client, clock: Clock, *, builtin: Sequence[Kind] | None = None
+    ) -> None:
         self._clock = clock
         self._informers = Informers(client, clock)
         self._recorder = EventRecorder(client, _COMPONENT, clock=clock)
         context = Context(client, clock, self._informers, self._recorder)
-        self._controllers: Sequence[Controller] = (JobController(context),)
+        controllers: list[Controller] = [
+            JobController(context),
+            QueueController(context),
+            PodGroupController(context),
+            JobTtlController(context),
+        ]
+        if builtin is not None:
+            controllers += [
+                GarbageCollector(context, builtin),
+                NamespaceController(context, builtin),
+                PodCollector(context),
+            ]
+        self._controllers = tuple(controllers)
 
     async def run(self) -> None:
         """Work until cancelled; a part that crashes is started again after a pause."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keep_up("events", self._recorder.run))
-            for kind, informer in list(self._informers.by_kind.items()):
-                group.create_task(self._keep_up(f"informer {kind.resource}", informer.run))
+            group.create_task(self._keep_up("informers", self._informers.run))
             for controller in self._controllers:
                 group.create_task(self._keep_up(controller.name, controller.run))
 

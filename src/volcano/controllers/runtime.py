@@ -30,12 +30,39 @@ class Informers:
     client: Client
     clock: Clock
     by_kind: dict[Kind, Informer] = field(default_factory=dict)
+    _group: asyncio.TaskGroup | None = None
+    _tasks: dict[Kind, asyncio.Task[None]] = field(default_factory=dict)
 
     def of(self, kind: Kind) -> Informer:
-        """The informer of a kind; asked for before `run`, so that it is started with the rest."""
+        """The informer of a kind; one that is new while others run starts at once."""
         if kind not in self.by_kind:
             self.by_kind[kind] = Informer(self.client, kind, clock=self.clock)
+            self._start(kind)
         return self.by_kind[kind]
+
+    def drop(self, kind: Kind) -> None:
+        """Stop following a kind that is no longer served."""
+        self.by_kind.pop(kind, None)
+        task = self._tasks.pop(kind, None)
+        if task is not None:
+            task.cancel()
+
+    async def run(self) -> None:
+        """Keep all informers up to date until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                for kind in list(self.by_kind):
+                    self._start(kind)
+                # Informers may be added and dropped, down to none; the group outlives them.
+                await asyncio.Event().wait()
+        finally:
+            self._group = None
+            self._tasks.clear()
+
+    def _start(self, kind: Kind) -> None:
+        if self._group is not None:
+            self._tasks[kind] = self._group.create_task(self.by_kind[kind].run())
 
 
 @dataclass(frozen=True, slots=True)
