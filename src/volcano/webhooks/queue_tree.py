@@ -194,7 +194,8 @@ def _sum_error(noun: str, parent: Branch, children: Sequence[Branch]) -> str:
                 total[resource] = total.get(resource, 0) + amount
         if _exceeds(total, limit):
             return (
-                f"{noun} {parent.name} validation failed: sum of children's {what} ({_listed(total)})"
+                f"{noun} {parent.name} validation failed:"
+                f" sum of children's {what} ({_listed(total)})"
                 f" exceeds parent's {what} limit ({_listed(limit)})"
             )
     return ""
