@@ -130,24 +130,32 @@ print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 HEAVY = {"numpy", "aiohttp", "cryptography", "rich", "asyncio", "structlog", "yaml", "uvloop"}
 
 
-@pytest.mark.process
-def test_list_starts_quickly_and_imports_little(api: FakeApi, tmp_path: Path) -> None:
-    job = {"metadata": {"name": "one", "namespace": "default"}, "spec": {}, "status": {}}
-    api.add(JOBS.format("default"), job)
+def cpu_seconds(*arguments: str, home: Path) -> tuple[float, subprocess.CompletedProcess]:
+    """User and system time of one Python process."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
-        [sys.executable, "-c", LOOK, "job", "list", "--master", api.url],
-        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        [sys.executable, *arguments],
+        env={"PATH": os.environ["PATH"], "HOME": str(home)},
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert "one" in done.stdout
-    assert not HEAVY & set(json.loads(done.stderr))
-    cpu_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    assert cpu_seconds < 0.3, "a loaded machine doubles the quiet 0.15 s; this is beyond that"
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done
+
+
+@pytest.mark.process
+def test_list_starts_quickly_and_imports_little(api: FakeApi, tmp_path: Path) -> None:
+    job = {"metadata": {"name": "one", "namespace": "default"}, "spec": {}, "status": {}}
+    api.add(JOBS.format("default"), job)
+    words = ("-c", LOOK, "job", "list", "--master", api.url)
+    runs = [cpu_seconds(*words, home=tmp_path) for _ in range(4)]
+    bare = [cpu_seconds("-c", "pass", home=tmp_path)[0] for _ in range(4)]
+    assert "one" in runs[0][1].stdout
+    assert not HEAVY & set(json.loads(runs[0][1].stderr))
+    fastest = min(seconds for seconds, _ in runs)
+    assert fastest < max(0.15, 12 * min(bare)), "0.15 s, more where Python itself starts slowly"
 
 
 @pytest.mark.process

@@ -4,7 +4,6 @@ Layout, flag rules and error texts are those of spec/cli (the original is built 
 people's scripts and tests look at them). Errors go to stderr with exit code 1.
 """
 
-import difflib
 import importlib
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -207,6 +206,8 @@ class Group(click.Group):
         if command is not None:
             return name, command, args[1:]
         message = f'unknown command "{name}" for "{ctx.command_path}"'
+        import difflib
+
         close = difflib.get_close_matches(name, self.list_commands(ctx))
         if close:
             message += "\n\nDid you mean this?\n" + "".join(f"\t{item}\n" for item in close)

@@ -5,8 +5,6 @@ until they expire, and reads them again after the server refused them.
 """
 
 import base64
-import json
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -109,6 +107,9 @@ def run_exec_plugin(
     Raises:
         ConfigError: it is missing, failed, took too long, or printed something else.
     """
+    import json
+    import subprocess
+
     request = {
         "apiVersion": plugin.api_version,
         "kind": "ExecCredential",
@@ -138,6 +139,8 @@ def run_exec_plugin(
 
 
 def _credentials_of(output: bytes, where: str) -> Credentials:
+    import json
+
     try:
         document: Any = json.loads(output)
         status = document["status"]
