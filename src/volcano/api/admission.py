@@ -75,9 +75,20 @@ class Lookup(Protocol):
 class Admitter(Protocol):
     """One admission check, mutating or validating, for the kinds it says."""
 
-    name: str
-    kinds: frozenset[Kind]
-    operations: frozenset[Operation]
+    @property
+    def name(self) -> str:
+        """Names the check in refusals."""
+        ...
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """Kinds it is asked about."""
+        ...
+
+    @property
+    def operations(self) -> frozenset[Operation]:
+        """Operations it is asked about."""
+        ...
 
     def admit(self, review: Review, lookup: Lookup) -> Admission:
         """Decide on one operation; pure but for reads through `lookup`."""
