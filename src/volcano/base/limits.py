@@ -281,3 +281,12 @@ ABSENT_OWNERS_KNOWN_MAX = 1000
 
 ORPHANED_POD_SECONDS = 40.0
 """How long a node must be gone before the pods bound to it are given up, as in Kubernetes."""
+
+LISTEN_BACKLOG = 512
+"""Connections that wait to be accepted."""
+
+STOP_GRACE_SECONDS = 30.0
+"""What pods get at most when the whole cluster is stopped."""
+
+COMPONENT_TOKEN_SECONDS = 24 * 3600
+"""Life of the scheduler's token; it is renewed at half of it."""

@@ -1,4 +1,5 @@
-"""Writes the administrator's kubeconfig: everything embedded, so that one file can be carried away.
+"""Writes kubeconfigs: the administrator's, with everything embedded so that one file can be carried
+away, and those of components, which name a token file that is renewed.
 
 Reading kubeconfig files is the clients' business (`volcano.client.config`).
 """
@@ -59,6 +60,16 @@ def write_kubeconfig(path: Path, pki: Pki, server: str, *, namespace: str = "def
     if not path.exists() or path.read_bytes() != content:
         write_private(path, content)
     path.chmod(0o600)
+
+
+def write_account_kubeconfig(
+    path: Path, pki: Pki, server: str, account: str, token_file: Path
+) -> None:
+    """Write the kubeconfig of a ServiceAccount whose token is kept in `token_file`; mode 0600."""
+    config = admin_kubeconfig(pki, server)
+    config["users"] = [{"name": account, "user": {"tokenFile": str(token_file)}}]
+    config["contexts"][0]["context"]["user"] = account
+    write_private(path, json.dumps(config, indent=2).encode() + b"\n")
 
 
 def _encoded(path: Path) -> str:
