@@ -129,7 +129,8 @@ CASES = {
             "status": {"replicas": 2, "readyReplicas": 1},
         },
         (
-            "Name=x | Desired=3 | Current=2 | Ready=1 | Age=5m | Containers*=a,b | Images*=one,two | "
+            "Name=x | Desired=3 | Current=2 | Ready=1 | Age=5m | Containers*=a,b | "
+            "Images*=one,two | "
             "Selector*=app=web"
         ),
     ),
@@ -137,7 +138,8 @@ CASES = {
         kinds.REPLICATION_CONTROLLER,
         {"spec": {"replicas": 3, "template": TEMPLATE, "selector": {"app": "web"}}},
         (
-            "Name=x | Desired=3 | Current=0 | Ready=0 | Age=5m | Containers*=a,b | Images*=one,two | "
+            "Name=x | Desired=3 | Current=0 | Ready=0 | Age=5m | Containers*=a,b | "
+            "Images*=one,two | "
             "Selector*=app=web"
         ),
     ),
@@ -154,7 +156,8 @@ CASES = {
         },
         (
             "Name=x | Desired=3 | Current=0 | Ready=2 | Up-to-date=0 | Available=0 | "
-            "Node Selector=disk=ssd | Age=5m | Containers*=a,b | Images*=one,two | Selector*=app=web"
+            "Node Selector=disk=ssd | Age=5m | Containers*=a,b | Images*=one,two | "
+            "Selector*=app=web"
         ),
     ),
     "batch_job": (
@@ -169,7 +172,8 @@ CASES = {
             },
         },
         (
-            "Name=x | Status=Complete | Completions=2/2 | Duration=90s | Age=5m | Containers*=a,b | "
+            "Name=x | Status=Complete | Completions=2/2 | Duration=90s | Age=5m | "
+            "Containers*=a,b | "
             "Images*=one,two | Selector*=app=web"
         ),
     ),
@@ -177,7 +181,8 @@ CASES = {
         kinds.BATCH_JOB,
         {"spec": {"parallelism": 3}, "status": {"startTime": START}},
         (
-            "Name=x | Status=Running | Completions=0/1 of 3 | Duration=5m | Age=5m | Containers*= | "
+            "Name=x | Status=Running | Completions=0/1 of 3 | Duration=5m | Age=5m | "
+            "Containers*= | "
             "Images*= | Selector*=<none>"
         ),
     ),
@@ -209,7 +214,8 @@ CASES = {
             "count": 4,
         },
         (
-            "Last Seen=60s | Type=Warning | Reason=FailedScheduling | Object=pod/p | Subobject*=spec | "
+            "Last Seen=60s | Type=Warning | Reason=FailedScheduling | Object=pod/p | "
+            "Subobject*=spec | "
             "Source*=volcano, h | Message=0/4 nodes | First Seen*=5m | Count*=4 | Name*=x"
         ),
     ),
@@ -259,7 +265,8 @@ CASES = {
             },
         },
         (
-            "Name=x | Status=Bound | Volume=v | Capacity=1Gi | Access Modes=RWX | StorageClass=fast | "
+            "Name=x | Status=Bound | Volume=v | Capacity=1Gi | Access Modes=RWX | "
+            "StorageClass=fast | "
             "VolumeAttributesClass=<unset> | Age=5m | VolumeMode*=<unset>"
         ),
     ),
