@@ -17,20 +17,20 @@ POLL_SECONDS = 0.1
 ACCURACY_MIN = 0.8
 
 
-def wait_for_model(path, began):
-    """Return when this run's model is there; stop with an error after WAIT_SECONDS_MAX.
+def wait_for_model(path, began, seconds=WAIT_SECONDS_MAX):
+    """Return when this run's model is there; stop with an error after `seconds`.
 
     Both tasks of a gang start together, so a model that is much older than this process is what
     some run that broke off has left behind; `train.py` removes it.
     """
-    while time.time() < began + WAIT_SECONDS_MAX:
+    while time.time() < began + seconds:
         try:
             if path.stat().st_mtime > began - FRESH_SECONDS:
                 return
         except FileNotFoundError:
             pass
         time.sleep(POLL_SECONDS)
-    raise SystemExit(f"evaluate: no model at {path} after {WAIT_SECONDS_MAX:.0f} s; did train.py fail?")
+    raise SystemExit(f"evaluate: no model in {path} after {seconds:.0f} s; did train.py fail?")
 
 
 def main():
