@@ -39,8 +39,10 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Front:
     return Front(made.service_account_key.read_bytes())
 
 
-def resource(verb: str, name: str, namespace: str = "", **more):
-    return {"resourceAttributes": {"verb": verb, "resource": name, "namespace": namespace, **more}}
+def resource(verb: str, plural: str, namespace: str = "", **more):
+    return {
+        "resourceAttributes": {"verb": verb, "resource": plural, "namespace": namespace, **more}
+    }
 
 
 def test_every_create_only_kind_is_answered() -> None:
