@@ -50,7 +50,8 @@ SUMS = {
     "an explicit zero": ([{"replicas": 2, "minAvailable": 0}, {"replicas": 3}], 3),
     "least partitions": ([{"replicas": 9, **partition(3, 3, minPartitions=2)}], 6),
     "no least partitions": ([{"replicas": 4, **partition(2, 2)}], 4),
-    "no replicas": ([{}], 0),
+    "one replica where none is said": ([{}], 1),
+    "an explicit zero stays": ([{"replicas": 0}], 0),
 }
 
 

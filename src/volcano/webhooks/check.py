@@ -18,8 +18,8 @@ from volcano.webhooks.resource_groups import ResourceGroup
 
 PatchOperation = dict[str, Any]
 PodValidator = Callable[[JsonObject], Sequence[str]]
-"""Errors of a `v1.PodTemplate` (metadata.name, metadata.namespace, template), each with its path,
-such as `template.spec.containers[0].image: Required value`."""
+"""What is wrong with the pod template of a task, each fault with its path from `template` on, such
+as `template.spec.containers[0].image: Required value`."""
 
 ALL_PATHS = frozenset(
     {

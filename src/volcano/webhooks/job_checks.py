@@ -34,7 +34,6 @@ class NewJob:
     """A Job under review."""
 
     name: str
-    namespace: str
     spec: JobShape
 
 
@@ -90,24 +89,20 @@ def _task_errors(index: int, task: TaskShape, job: NewJob, options: Options) -> 
     wrong = qualified_name_errors(pod)
     if wrong:
         yield f"create pod with name {pod} validate failed [{' '.join(wrong)}];"
-    wrong_template = _template_errors(task, job.namespace, options)
+    wrong_template = _template_errors(task, options)
     yield " ".join(f"spec.task[{index}].{error}." for error in wrong_template)
     if task.topology_policy not in ("", "none") and not wrong_template:
         yield _cpu_error(index, task.template)
     yield from partition_errors(task, job.name)
 
 
-def _template_errors(task: TaskShape, namespace: str, options: Options) -> Sequence[str]:
-    if options.pod_validator is None:
-        return ()
-    return options.pod_validator(
-        {
-            "apiVersion": "v1",
-            "kind": "PodTemplate",
-            "metadata": {"name": task.name, "namespace": namespace},
-            "template": task.template,
-        }
+def _template_errors(task: TaskShape, options: Options) -> Sequence[str]:
+    errors = (
+        [] if task.name else ["metadata.name: Required value: name or generateName is required"]
     )
+    if options.pod_validator is not None:
+        errors += options.pod_validator(task.template)
+    return errors
 
 
 def _cpu_error(index: int, template: JsonObject) -> str:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from volcano.api import wellknown
 from volcano.api.admission import Lookup, Review
@@ -37,6 +38,10 @@ def _plan(schedulers: Sequence[str], review: Review, _lookup: Lookup) -> Sequenc
     except msgspec.ValidationError:
         # The schema check that follows names the field; defaults would only hide it.
         return ()
+    tasks = [
+        _with_replicas(task, raw)
+        for task, raw in zip(job.tasks, spec.get("tasks") or (), strict=True)
+    ]
     operations = []
     if not job.queue:
         operations.append(add("/spec/queue", wellknown.DEFAULT_QUEUE))
@@ -45,14 +50,17 @@ def _plan(schedulers: Sequence[str], review: Review, _lookup: Lookup) -> Sequenc
         operations.append(add("/spec/schedulerName", scheduler))
     if job.max_retry == 0:
         operations.append(add("/spec/maxRetry", wellknown.DEFAULT_MAX_RETRY))
-    missing = [_task_defaults(index, task) for index, task in enumerate(job.tasks)]
+    missing = [
+        _task_defaults(index, task, said=raw)
+        for index, (task, raw) in enumerate(zip(tasks, spec.get("tasks") or (), strict=True))
+    ]
     if any(missing):
-        tasks = [_with(task, more) for task, more in zip(spec["tasks"], missing, strict=True)]
-        operations.append(replace("/spec/tasks", tasks))
+        filled = [_with(task, more) for task, more in zip(spec["tasks"], missing, strict=True)]
+        operations.append(replace("/spec/tasks", filled))
     if job.min_available == 0:
         total = sum(
             more["minAvailable"] if task.min_available is None else task.min_available
-            for task, more in zip(job.tasks, missing, strict=True)
+            for task, more in zip(tasks, missing, strict=True)
         )
         operations.append(add("/spec/minAvailable", total))
     if job.plugins is not None:
@@ -60,9 +68,24 @@ def _plan(schedulers: Sequence[str], review: Review, _lookup: Lookup) -> Sequenc
     return operations
 
 
-def _task_defaults(index: int, task: TaskShape) -> JsonObject:
+def _with_replicas(task: TaskShape, said: Mapping[str, Any]) -> TaskShape:
+    """One pod, or what the partitions add up to, where the manifest says nothing.
+
+    Only on creation: a Go client drops a zero from the wire, and a job may be scaled to zero.
+    """
+    if said.get("replicas") is not None:
+        return task
+    policy = task.partition_policy
+    return structs.replace(
+        task, replicas=policy.total_partitions * policy.partition_size if policy else 1
+    )
+
+
+def _task_defaults(index: int, task: TaskShape, *, said: Mapping[str, Any]) -> JsonObject:
     """What a task lacks; `dnsPolicy` stands for that of its pod template."""
     more: JsonObject = {}
+    if said.get("replicas") is None:
+        more["replicas"] = task.replicas
     if not task.name:
         more["name"] = f"{wellknown.DEFAULT_TASK_NAME}{index}"
     if task.min_available is None:

@@ -46,5 +46,5 @@ def _decide(options: Options, review: Review, lookup: Lookup) -> Verdict:
     shape = msgspec.convert(without_nulls(new), JobShape)
     if review.operation == "UPDATE":
         return Verdict(update_error(spec_of(review.old) or {}, new, shape, review.name))
-    message = creation_errors(NewJob(review.name, review.namespace, shape), lookup, options)
+    message = creation_errors(NewJob(review.name, shape), lookup, options)
     return Verdict(message, () if message else restart_warnings(shape.tasks))
