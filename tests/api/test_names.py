@@ -29,9 +29,9 @@ def test_qualified_name(name: str, heads: list[str]) -> None:
 def test_message_of_a_qualified_name() -> None:
     assert qualified_name_errors("a!") == [
         (
-            "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and"
-            " end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex"
-            " used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+            "name part must consist of alphanumeric characters, '-', '_' or '.', and must start"
+            " and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc',"
+            " regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
         )
     ]
 

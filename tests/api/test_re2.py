@@ -39,6 +39,7 @@ def test_match(pattern: str, case: tuple[str, bool]) -> None:
 REFUSED = (
     "a(b",
     "[",
+    "[[",
     "a(?=b)",
     "(?<!a)b",
     r"(a)\1",

@@ -1,6 +1,7 @@
 """The forms of checks: which are made, how a refusal is worded, how patches are applied."""
 
 import copy
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,12 +9,22 @@ from hypothesis import strategies as st
 from tests.webhooks.world import Stored, create
 from volcano.api import kinds
 from volcano.webhooks import Options, mutating, validating
-from volcano.webhooks.check import ALL_PATHS, add, apply_operations, replace
+from volcano.webhooks.check import (
+    ALL_PATHS,
+    MutatingCheck,
+    ValidatingCheck,
+    add,
+    apply_operations,
+    replace,
+)
 from volcano.webhooks.flags import flag_value
 
 
 def test_all_checks_are_made() -> None:
-    admitters = [*mutating(Options()), *validating(Options())]
+    admitters: list[MutatingCheck | ValidatingCheck] = [
+        *mutating(Options()),
+        *validating(Options()),
+    ]
     assert len({admitter.name for admitter in admitters}) == len(ALL_PATHS)
     assert {kind for admitter in admitters for kind in admitter.kinds} == {
         kinds.JOB,
@@ -44,7 +55,10 @@ def test_a_refusal_reads_as_that_of_a_webhook() -> None:
 
 
 def test_patches_are_applied_to_a_copy() -> None:
-    obj = {"metadata": {"annotations": {"a/b": "x"}}, "spec": {"list": [1], "other": {"a": 1}}}
+    obj: dict[str, Any] = {
+        "metadata": {"annotations": {"a/b": "x"}},
+        "spec": {"list": [1], "other": {"a": 1}},
+    }
     before = copy.deepcopy(obj)
     patched = apply_operations(
         obj,
@@ -59,7 +73,7 @@ def test_patches_are_applied_to_a_copy() -> None:
         "metadata": {"annotations": {"a/b": "y"}},
         "spec": {"list": [1, 2], "other": {"a": 1}, "new": {"c": 3}},
     }
-    assert patched["spec"]["other"] is obj["spec"]["other"]  # type: ignore[index] - JSON of the test
+    assert patched["spec"]["other"] is obj["spec"]["other"]
 
 
 FLAGS = ("master", "worker", "port")

@@ -281,6 +281,10 @@ REFUSED = {
         job(name="j" * 64),
         "create job with name " + "j" * 64 + " validate failed [name part must be no more than 63",
     ),
+    "no task name": (
+        job(task("")),
+        "spec.task[0].metadata.name: Required value: name or generateName is required.",
+    ),
     "wrong type": (job(minAvailable="two"), "cannot read the Job: Expected `int`, got `str`"),
 }
 
@@ -333,9 +337,7 @@ def test_the_pod_template_is_checked_by_whoever_knows_pods() -> None:
     check = jobs.validating(Options(pod_validator=pod_validator))
     text = verdict(check, create(kinds.JOB, obj), *QUEUES)
     assert text == "spec.task[0].template.spec.containers[0].image: Required value."
-    assert seen[0]["kind"] == "PodTemplate"
-    assert seen[0]["metadata"] == {"name": "task-1", "namespace": "test"}
-    assert seen[0]["template"] == obj["spec"]["tasks"][0]["template"]
+    assert seen == [obj["spec"]["tasks"][0]["template"]]
 
 
 def test_a_task_that_restarts_for_ever_gets_a_warning() -> None:

@@ -37,7 +37,7 @@ TOLERATION = {
     "effect": "NoSchedule",
     "tolerationSeconds": 30,
 }
-AFFINITY = {"nodeAffinity": {"preferred": []}}
+AFFINITY: JsonObject = {"nodeAffinity": {"preferred": []}}
 
 
 def pod(namespace: str = "test", annotations: JsonObject | None = None, **spec: Any) -> JsonObject:

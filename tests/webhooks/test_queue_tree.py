@@ -242,7 +242,13 @@ def test_sums(obj: JsonObject, stored: Stock, text: str) -> None:
 
 
 def test_units_of_queue_arithmetic() -> None:
-    given_ = {"cpu": "1500m", "memory": "1Ki", "pods": 3, "ephemeral-storage": 2, "a.b/c": 1}
+    given_: JsonObject = {
+        "cpu": "1500m",
+        "memory": "1Ki",
+        "pods": 3,
+        "ephemeral-storage": 2,
+        "a.b/c": 1,
+    }
     assert queue_amounts({**given_, "count/x": 1, "services": 1}) == {
         "cpu": 1500,
         "memory": 1024,

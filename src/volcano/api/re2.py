@@ -1,7 +1,8 @@
 """Regular expressions of the RE2 kind, as Go programs take them, compiled with Python's `re`.
 
 Patterns in the API (HyperNode members) are RE2. What the two spell differently is translated;
-what RE2 refuses (look-around, back-references, possessive repeats) is refused here too.
+what RE2 refuses (look-around, back-references, possessive repeats) is refused here too, and so are
+repeated anchors such as `^*`, which RE2 takes though they mean nothing.
 """
 
 import re
@@ -40,9 +41,7 @@ _PIECE = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_MEMBER = re.compile(
-    r"\[:(?P<posix>[a-z]+):\]|\\(?P<escape>.)|(?P<bracket>\[)|(?P<other>.)", re.DOTALL
-)
+_MEMBER = re.compile(r"\[:(?P<posix>[a-z]+):\]|\\(?P<escape>.)|(?P<other>.)", re.DOTALL)
 _ESCAPES: Mapping[str, str] = {"z": r"\Z", "C": r"[\s\S]"}
 _REFUSED_ESCAPES = frozenset("123456789GHIJKLMNOPRTUVXYZeghijklmoqyuNpP")
 
@@ -82,6 +81,8 @@ def _translated(piece: re.Match[str]) -> str:
         return re.escape(piece["literal"])
     if piece["escape"] is not None:
         return _escape(piece["escape"])
+    if piece["other"] == "[" or piece["members"] == "":
+        raise ValueError(f"error parsing regexp: missing closing ]: `{piece.string}`")
     if piece["negation"] is not None:
         return piece["negation"] + _members(piece["members"]) + "]"
     if piece["name"] is not None:
@@ -105,18 +106,26 @@ def _escape(letter: str) -> str:
 
 def _members(text: str) -> str:
     """The inside of a character class; named POSIX classes become ranges."""
+    members = [_member(member) for member in _MEMBER.finditer(text)]
     parts = []
-    for member in _MEMBER.finditer(text):
-        if member["posix"] is not None:
-            if member["posix"] not in _POSIX:
-                raise ValueError(f"error parsing regexp: invalid character class: {member[0]}")
-            parts.append(_POSIX[member["posix"]])
-        elif member["escape"] is not None:
-            parts.append(_escape(member["escape"]))
-        else:
-            # A bare bracket, or a doubled sign, would make `re` warn of set operations to come.
-            parts.append(f"\\{member[0]}" if member[0] in "[&~|" else member[0])
+    while members:
+        parts.append(members.pop(0))
+        if len(members) > 1 and members[0] == r"\-":
+            # The only sign that is left bare: it stands between the two ends of a range.
+            parts += ["-", members[1]]
+            del members[:2]
     return "".join(parts)
+
+
+def _member(member: re.Match[str]) -> str:
+    """One member, escaped wherever `re` could take it for an operator of sets."""
+    if member["posix"] is not None:
+        if member["posix"] not in _POSIX:
+            raise ValueError(f"error parsing regexp: invalid character class: {member[0]}")
+        return _POSIX[member["posix"]]
+    if member["escape"] is not None:
+        return _escape(member["escape"])
+    return member[0] if member[0].isalnum() else re.escape(member[0])
 
 
 def _flag_group(piece: re.Match[str]) -> str:
