@@ -193,6 +193,9 @@ class Writer:
         """Default, admit, record who owns what, validate: the object as it will be stored."""
         resource, route = call.resource, call.route
         self._default(resource, obj)
+        if not call.applied:
+            # Before admission: what checks add belongs to nobody, as in Kubernetes.
+            self._track(call, options, obj, old)
         operation: Operation = "CREATE" if old is None else "UPDATE"
         review = Review(
             operation=operation,
@@ -210,8 +213,6 @@ class Writer:
             assert mutated.obj is not None
             review, obj = mutated, mutated.obj
             obj["metadata"] = dict(obj["metadata"])
-        if not call.applied:
-            self._track(call, options, obj, old)
         wrong = self._problems(call, obj, old)
         if wrong:
             raise invalid(resource.kind, review.name, wrong)

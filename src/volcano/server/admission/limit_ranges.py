@@ -8,6 +8,7 @@ from volcano.api.kinds import Kind
 from volcano.api.objects import JsonObject
 from volcano.resources.quantity import Quantity, parse_quantity
 from volcano.server.admission.chain import refused
+from volcano.server.validation.defaults import qos_class
 
 Amounts = dict[str, Quantity]
 _LIMITED = frozenset({kinds.POD, kinds.PERSISTENT_VOLUME_CLAIM})
@@ -32,7 +33,8 @@ class LimitRangeDefaults:
         for field in ("initContainers", "containers"):
             if spec.get(field):
                 spec[field] = [_defaulted(container, items) for container in spec[field]]
-        return Admission(patched={**pod, "spec": spec})
+        status = {**(pod.get("status") or {}), "qosClass": qos_class(spec)}
+        return Admission(patched={**pod, "spec": spec, "status": status})
 
 
 class LimitRangeCheck:
