@@ -121,6 +121,24 @@ async def test_answer_older_than_the_watch_does_not_bring_back_what_is_gone() ->
         assert names(informer) == {}
 
 
+async def test_deletion_noted_from_its_answer_ends_with_the_event_of_the_same_version() -> None:
+    gate = asyncio.Event()
+
+    def later(_: object) -> Response:
+        async def stream() -> AsyncIterator[bytes]:
+            await gate.wait()
+            async for chunk in watch(("DELETED", pod("a", 6))).stream or ():
+                yield chunk
+
+        return Response(200, stream=stream())
+
+    async with running(listing(5, pod("a", 1)), later) as (informer, _, _changes):
+        informer.note_written(pod("a", 6))
+        assert names(informer) == {"a": "6"}
+        gate.set()
+        await eventually(lambda: names(informer) == {})
+
+
 async def test_removed_object_stays_away_while_its_older_events_arrive() -> None:
     gate = asyncio.Event()
 

@@ -216,21 +216,22 @@ class Informer:
             key = key_of(event.object)
             if event.type == "DELETED":
                 self._buried.discard(uid_of(event.object))
-                if not self._is_stale(key, event.object):
+                # An answer to a deletion carries the version of the deletion itself.
+                if not self._is_stale(key, event.object, allow_equal=True):
                     self._remove(key, event.object)
             elif not self._is_stale(key, event.object) and uid_of(event.object) not in self._buried:
                 self._put(event.object)
         if version:
             self._version = version
 
-    def _is_stale(self, key: str, obj: JsonObject) -> bool:
+    def _is_stale(self, key: str, obj: JsonObject, *, allow_equal: bool = False) -> bool:
         stored = self._objects.get(key)
         if stored is None:
             return False
         ours, theirs = _number(_version_of(stored)), _number(_version_of(obj))
         if ours is None or theirs is None:
-            return _version_of(stored) == _version_of(obj)
-        return theirs <= ours
+            return not allow_equal and _version_of(stored) == _version_of(obj)
+        return theirs < ours or (theirs == ours and not allow_equal)
 
     def _put(self, obj: JsonObject) -> None:
         key = key_of(obj)

@@ -63,8 +63,8 @@ class Manager:
                 group.create_task(self._keep_up(controller.name, controller.run))
 
     def ready(self) -> bool:
-        """Whether every informer has its first complete list."""
-        return all(informer.has_synced() for informer in self._informers.by_kind.values())
+        """Whether every controller is at work and the queues `root` and `default` are open."""
+        return all(controller.ready() for controller in self._controllers)
 
     async def _keep_up(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
         pause = _RESTART_SECONDS_FIRST

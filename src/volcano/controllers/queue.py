@@ -151,6 +151,13 @@ class QueueController(Controller):
                     if error.reason != "AlreadyExists":
                         raise
 
+    def ready(self) -> bool:
+        """Whether jobs can be submitted: the first queues are there and have a state."""
+        first = (self._queues.get(ROOT_QUEUE), self._queues.get(DEFAULT_QUEUE))
+        return super().ready() and all(
+            queue is not None and (queue.get("status") or {}).get("state") for queue in first
+        )
+
     async def reconcile(self, key: str) -> None:
         """Look at one queue and do the next step."""
         queue = self._queues.get(key)

@@ -99,6 +99,10 @@ class Controller(ABC):
     async def start(self) -> None:  # noqa: B027 - optional hook, most controllers need none
         """What has to be done once, before the first key; the informers are synced by then."""
 
+    def ready(self) -> bool:
+        """Whether what others rely on from the first moment is there."""
+        return all(informer.has_synced() for informer in self.needs)
+
     async def run(self) -> None:
         """Work until cancelled."""
         for informer in self.needs:
