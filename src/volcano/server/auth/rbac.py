@@ -84,7 +84,7 @@ class Authorizer:
         self._bindings: dict[tuple[str, str], _Binding] = {}
         self._by_subject: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
         self._aggregated: dict[str, tuple[Rule, ...]] = {}
-        self._remembered: dict[tuple[str, ...], _Verdict] = {}
+        self._remembered: dict[tuple[str | tuple[str, ...], ...], _Verdict] = {}
 
     def changed(self, kind: Kind, key: str) -> None:
         """Hear of a change (`objects.key_of`) of any kind; free when it is no RBAC kind.
@@ -106,24 +106,16 @@ class Authorizer:
         """Whether the user may; members of system:masters may everything."""
         if MASTERS in user.groups:
             return Decision(allowed=True, reason="the user is in system:masters")
-        key = (
-            attributes.verb,
-            attributes.group,
-            attributes.resource,
-            attributes.subresource,
-            attributes.namespace,
-            attributes.path,
-            user.name,
-            *user.groups,
-        )
+        verb, group, resource, subresource, namespace, name, path = attributes
+        key = (verb, group, resource, subresource, namespace, path, user.name, user.groups)
         verdict = self._remembered.get(key)
         if verdict is None:
             verdict = self._decide(user, attributes)
             if len(self._remembered) >= limits.AUTHORIZATION_CACHE_ENTRIES_MAX:
                 self._remembered.clear()
             self._remembered[key] = verdict
-        if not verdict.decision.allowed and attributes.name in verdict.names:
-            return Decision(allowed=True, reason=verdict.names[attributes.name])
+        if name in verdict.names and not verdict.decision.allowed:
+            return Decision(allowed=True, reason=verdict.names[name])
         return verdict.decision
 
     def grants(self, user: UserInfo, namespace: str) -> Iterator[Grant]:

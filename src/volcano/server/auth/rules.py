@@ -5,15 +5,15 @@ Pure; `rbac.py` finds the rules of a user, this module says what they mean.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from volcano.api.objects import JsonObject
 
 ANY = "*"
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
-    """What is asked for.
+class Attributes(NamedTuple):
+    """What is asked for; a tuple, because one is made for every request.
 
     Attributes:
         verb: get, list, watch, create, …; for paths the HTTP method in lower case.
