@@ -96,8 +96,8 @@ def without_below(fields: FieldSet, roots: FieldSet) -> FieldSet:
         root = roots.get(key)
         if root is None:
             result[key] = node
-        elif root and "." not in root and node:
-            kept = _normal(without_below(node, root))
+        elif root and "." not in root:
+            kept = _normal(without_below(node, root)) if node else LEAF
             if kept is not None:
                 result[key] = kept
     return result

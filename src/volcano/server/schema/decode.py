@@ -191,7 +191,7 @@ def _go_wording(error: json.JSONDecodeError, text: str) -> str:
     rest = text[error.pos :].lstrip(" \t\r\n")
     if not rest or error.msg.startswith("Unterminated string"):
         return "unexpected end of JSON input"
-    char = "'\\''" if rest[0] == "'" else json.dumps(rest[0])[1:-1].join("''")
+    char = _go_char(rest[0])
     message = error.msg
     if message.startswith("Expecting property name"):
         return f"invalid character {char} looking for beginning of object key string"
@@ -210,6 +210,13 @@ def _go_wording(error: json.JSONDecodeError, text: str) -> str:
         if rest[0] == literal[0]:
             return _go_literal(rest, literal)
     return f"invalid character {char} looking for beginning of value"
+
+
+def _go_char(char: str) -> str:
+    """A character in single quotes with Go's escapes."""
+    if char == "'":
+        return "'\\''"
+    return "'\"'" if char == '"' else f"'{json.dumps(char, ensure_ascii=False)[1:-1]}'"
 
 
 def _go_literal(rest: str, literal: str) -> str:

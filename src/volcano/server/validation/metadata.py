@@ -138,9 +138,11 @@ def _owners(owners: list[JsonObject], out: list[Cause]) -> None:
         version = owner.get("apiVersion", "")
         if not version.rpartition("/")[2]:
             out.append(invalid(f"{path}.apiVersion", version, "version must not be empty"))
-        for key in ("kind", "name", "uid"):
-            if not owner.get(key):
-                out.append(invalid(f"{path}.{key}", owner.get(key, ""), "must not be empty"))
+        out += [
+            invalid(f"{path}.{key}", owner.get(key, ""), "must not be empty")
+            for key in ("kind", "name", "uid")
+            if not owner.get(key)
+        ]
         if version == "v1" and owner.get("kind") == "Event":
             detail = "/v1, Kind=Event is disallowed from being an owner"
             out.append(invalid(path, owner, detail))

@@ -5,7 +5,7 @@ from typing import Any
 
 from volcano.api.objects import JsonObject
 from volcano.base.errors import Cause
-from volcano.server.schema.causes import forbidden, invalid, not_supported, required, sentence
+from volcano.server.schema.causes import forbidden, invalid, not_supported, required, sentence, show
 from volcano.server.validation.containers import (
     STRICT_TEMPLATE_RULES,
     TEMPLATE_RULES,
@@ -374,6 +374,6 @@ def _difference(spec: JsonObject, before: JsonObject, changed: list[str]) -> str
     """The changed fields, before and after: enough to see what was not allowed."""
     lines = []
     for key in changed:
-        lines.append(f"- {key}: {before.get(key)!r}")
-        lines.append(f"+ {key}: {spec.get(key)!r}")
+        lines.append(f"- {key}: {show(before.get(key))}")
+        lines.append(f"+ {key}: {show(spec.get(key))}")
     return "\n".join(lines)
