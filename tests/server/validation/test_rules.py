@@ -212,7 +212,8 @@ def limits(**amounts):
             [
                 (
                     'spec.containers[0].env[0].valueFrom: Invalid value: "": must specify one of: '
-                    "`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+                    "`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or "
+                    "`fileKeyRef`"
                 )
             ],
             id="env-source",
@@ -243,8 +244,10 @@ def limits(**amounts):
                     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
                 ),
                 (
-                    'metadata.labels: Invalid value: "c d": a valid label must be an empty string or '
-                    "consist of alphanumeric characters, '-', '_' or '.', and must start and end with "
+                    'metadata.labels: Invalid value: "c d": a valid label must be an empty '
+                    "string or "
+                    "consist of alphanumeric characters, '-', '_' or '.', and must start "
+                    "and end with "
                     "an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', "
                     "regex used "
                     "for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
@@ -394,7 +397,8 @@ QUOTA_PATH = "spec.hard[bogus]"
             {**meta(kinds.CONFIG_MAP), "data": {"a b": ""}},
             [
                 (
-                    'data[a b]: Invalid value: "a b": a valid config key must consist of alphanumeric '
+                    'data[a b]: Invalid value: "a b": a valid config key must consist of '
+                    "alphanumeric "
                     "characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', "
                     "regex used for validation is '[-._a-zA-Z0-9]+')"
                 )
@@ -579,7 +583,8 @@ def config(immutable, value):
             ),
             [
                 (
-                    "metadata.finalizers: Forbidden: no new finalizers can be added if the object is "
+                    "metadata.finalizers: Forbidden: no new finalizers can be added if the "
+                    "object is "
                     'being deleted, found new finalizers []string{"a/b"}'
                 )
             ],
@@ -606,8 +611,10 @@ def test_templates_of_volcano_tasks():
         "template.spec.containers[0].image: Required value",
         (
             'template.spec.containers[0].env[0].name: Invalid value: "1a": a valid environment '
-            "variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must "
-            "not start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or 'MyEnvName1', regex "
+            "variable name must consist of alphabetic characters, digits, '_', '-', or '.', "
+            "and must "
+            "not start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or "
+            "'MyEnvName1', regex "
             "used for validation is '[-._a-zA-Z][-._a-zA-Z0-9]*')"
         ),
     ]
