@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from volcano.resources.vector import Amounts, Axes
 from volcano.scheduler.model.job import JobState, PodGroup
-from volcano.scheduler.model.node import Node
+
 from volcano.scheduler.model.queue import Queue
 from volcano.scheduler.model.state import ClusterState
 from volcano.scheduler.model.task import (
@@ -45,7 +45,7 @@ class NodeView:
         nodes = state.node_order(seed)
         rows = np.fromiter((node.row for node in nodes), np.intp, len(nodes))
         axes = len(state.axes)
-        self.nodes: Sequence[Node] = nodes
+        self.nodes = nodes
         self.names = [node.name for node in nodes]
         self.position = {name: position for position, name in enumerate(self.names)}
         self.size = len(nodes)
