@@ -312,7 +312,15 @@ def settle(record: RunRecord, here: Machine) -> Run:
 
 
 def stop(record: RunRecord) -> None:
-    """Ask a run to end: SIGTERM to its shim, which passes it on."""
+    """Ask a run to end: SIGTERM to its shim, which passes it on.
+
+    Waits for the log, which the shim's child opens when it can receive signals (see shim.sh).
+    """
+    deadline = time.monotonic() + CONTAINER_CLAIM_SECONDS_MAX
+    while not (record.path / "log").exists() and time.monotonic() < deadline:
+        if record.process is None or not processes.is_alive(record.process):
+            return
+        time.sleep(_POLL_SECONDS)
     if record.process is not None:
         processes.send_signal(record.process, signal.SIGTERM)
 

@@ -39,7 +39,10 @@ set +C
     exec "$@"
 ) </dev/null >>"$_volcano_run/log" 2>&1 &
 _volcano_child=$!
+# A signal between the fork and the child's own signal table would be lost. The child opens its log
+# after that, so the log's existence says when it can be signalled; the node waits for it, too.
 if test -n "$_volcano_early"; then
+    until test -e "$_volcano_run/log" || ! kill -0 "$_volcano_child" 2>/dev/null; do :; done
     kill -s "$_volcano_early" "$_volcano_child"
 fi
 
