@@ -11,6 +11,7 @@ from volcano.base.http import Request
 from volcano.base.identity import UserInfo
 from volcano.server.auth import pki
 from volcano.server.auth.authn import Authenticator
+from volcano.server.auth.rbac import Authorizer
 from volcano.server.auth.tokens import ServiceAccountTokens
 
 from .objects_in_memory import Objects, account, pod
@@ -67,6 +68,26 @@ def test_without_credentials_there_is_no_user(authority: pki.Pki) -> None:
 def test_the_transports_user_is_believed(authority: pki.Pki) -> None:
     request = Request("GET", "/api", user=UserInfo("local"))
     assert Front(authority).authenticator.authenticate(request) == UserInfo("local")
+
+
+def test_without_an_authorizer_nobody_acts_as_another(authority: pki.Pki) -> None:
+    request = Request("GET", "/", headers={"impersonate-user": "bob"}, user=UserInfo("local"))
+    with pytest.raises(ApiError, match="acting as another user"):
+        Front(authority).authenticator.authenticate(request)
+
+
+def test_acting_as_another(authority: pki.Pki) -> None:
+    front = Front(authority)
+    ca, held = authority.ca_certificate.read_bytes(), front.held
+    authenticator = Authenticator(ca, front.tokens, front.clock, Authorizer(held))
+    root = UserInfo("root", groups=("system:masters",))
+    headers = {"impersonate-user": "bob"}
+    taken = authenticator.authenticate(Request("GET", "/", headers=headers, user=root))
+    assert taken is not None
+    assert taken.name == "bob"
+    with pytest.raises(ApiError, match="cannot impersonate"):
+        authenticator.authenticate(Request("GET", "/", headers=headers, user=UserInfo("eve")))
+    assert authenticator.authenticate(Request("GET", "/", headers=headers)) is None
 
 
 def test_admin_certificate(authority: pki.Pki) -> None:

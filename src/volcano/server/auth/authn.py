@@ -16,6 +16,8 @@ from volcano.base.clock import Clock
 from volcano.base.errors import ApiError
 from volcano.base.http import Request
 from volcano.base.identity import AUTHENTICATED, UserInfo
+from volcano.server.auth.impersonation import acting_user, impersonates
+from volcano.server.auth.rbac import Authorizer
 from volcano.server.auth.tokens import EXTRA, ServiceAccountTokens
 
 if TYPE_CHECKING:
@@ -37,22 +39,41 @@ class Authenticator:
     Args:
         ca_pem: certificate of the authority that signs client certificates.
         tokens: verifies bearer tokens.
+        authorizer: decides who may act as somebody else; without one nobody may, and a request
+            that asks to is refused.
     """
 
-    def __init__(self, ca_pem: bytes, tokens: ServiceAccountTokens, clock: Clock) -> None:
+    def __init__(
+        self,
+        ca_pem: bytes,
+        tokens: ServiceAccountTokens,
+        clock: Clock,
+        authorizer: Authorizer | None = None,
+    ) -> None:
         self._ca_pem = ca_pem
+        self._authorizer = authorizer
         self._tokens = tokens
         self._clock = clock
         self._remembered: OrderedDict[bytes, _Certificate] = OrderedDict()
 
     def authenticate(self, request: Request) -> UserInfo | None:
-        """The caller, or None for a request without credentials.
+        """Whose rights count, or None for a request without credentials.
 
-        A `request.user` that the transport already knows is believed.
+        That is the sender, or whom the sender asks to act as and may. A `request.user` that the
+        transport already knows is believed.
 
         Raises:
-            ApiError: Unauthorized, for credentials that do not hold; `detail` says why.
+            ApiError: Unauthorized, for credentials that do not hold (`detail` says why); Forbidden
+                or BadRequest for an identity that may not be taken.
         """
+        user = self._sender(request)
+        if user is None or not impersonates(request):
+            return user
+        if self._authorizer is None:
+            raise ApiError("Forbidden", "acting as another user is not possible on this server")
+        return acting_user(request, user, self._authorizer)
+
+    def _sender(self, request: Request) -> UserInfo | None:
         if request.user is not None:
             return request.user
         if request.peer_certificate is not None:

@@ -20,6 +20,11 @@ ACCOUNT_PREFIX = "system:serviceaccount:"
 AUTHENTICATION = "authentication.k8s.io"
 
 
+def impersonates(request: Request) -> bool:
+    """Whether a request asks to be answered as somebody else."""
+    return any(name.startswith(PREFIX) for name in request.headers)
+
+
 def acting_user(request: Request, user: UserInfo, authorizer: Authorizer) -> UserInfo:
     """The user whose rights count: the sender, or whom the sender asks to be and may be.
 
@@ -30,7 +35,7 @@ def acting_user(request: Request, user: UserInfo, authorizer: Authorizer) -> Use
             name no user.
     """
     headers = request.headers
-    if not any(name.startswith(PREFIX) for name in headers):
+    if not impersonates(request):
         return user
     name = headers.get("impersonate-user", "")
     if not name:
