@@ -2,6 +2,7 @@
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from tests.reference.scheduler import Scheduler
 from tests.scheduler.world import (
     PACKING,
@@ -12,7 +13,6 @@ from tests.scheduler.world import (
     priority_class,
     queue,
 )
-
 from volcano.scheduler import conf
 
 ZONES = ("a", "b", "c")

@@ -8,7 +8,6 @@ carries the counts.
 from collections.abc import Sequence
 
 from volcano.api.objects import JsonObject, metadata
-from volcano.base.clock import timestamp
 from volcano.scheduler import report
 from volcano.scheduler.hooks import GroupState
 from volcano.scheduler.model.decisions import (
@@ -107,7 +106,7 @@ def _with_condition(
         "type": kind,
         "status": "True",
         "transitionID": str(session.snapshot.seed),
-        "lastTransitionTime": timestamp(session.snapshot.now),
+        "lastTransitionTime": session.snapshot.timestamp,
         "reason": reason,
     }
     if message:
@@ -206,7 +205,7 @@ def _tell_pod(
             {
                 "type": "PodScheduled",
                 "status": "False",
-                "lastTransitionTime": timestamp(session.snapshot.now),
+                "lastTransitionTime": session.snapshot.timestamp,
                 "reason": reason,
                 "message": message,
             },

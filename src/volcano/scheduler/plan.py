@@ -129,12 +129,15 @@ class ClassPlan:
             if s.depends in (Depends.STATIC, Depends.NORMALISED)
         }
         self._unflushed: list[int] = []
+        self._stale = -1
         self._rebuild()
 
     # ── choosing ───────────────────────────────────────────────────────────────────────────────
 
     def best(self) -> int:
         """The node with the highest total, the first of equals; -1 if none is in the running."""
+        if self._stale >= 0:
+            self._refresh([self._stale])
         if not len(self.totals):
             return -1
         row = int(self.totals.argmax())
@@ -142,6 +145,8 @@ class ClassPlan:
 
     def advance(self, row: int) -> None:
         """Count one more task on a row; it reaches the view with the next `flush`."""
+        if self._stale >= 0:
+            self._refresh([self._stale])
         self._unflushed.append(row)
         if self._whole:
             self.flush()
@@ -152,13 +157,13 @@ class ClassPlan:
             level = self._levels.get(row, 0) + 1
             self._levels[row] = level
             if level >= self._depth:
-                self._refresh([row])
+                self._stale = row
                 return
             after = float(self._tables[level][row])
         elif column:
             after = column.pop()
         else:
-            self._refresh([row])
+            self._stale = row
             return
         self.totals[row] = after
         if after == OUT:
@@ -177,7 +182,7 @@ class ClassPlan:
         """Take in what happened to nodes since the plan was last used."""
         touched = self._search.touched
         if self._cursor < len(touched):
-            rows = sorted(set(touched[self._cursor :]))
+            rows = sorted({*touched[self._cursor :], *([self._stale] if self._stale >= 0 else [])})
             if self._whole or len(rows) > self._view.size // 4 + _FEW_ROWS:
                 self._rebuild()
             else:
@@ -188,6 +193,7 @@ class ClassPlan:
     def _rebuild(self) -> None:
         self.flush()
         self._cursor = len(self._search.touched)
+        self._stale = -1
         self._columns: dict[int, list[float]] = {}
         self._levels: dict[int, int] = {}
         in_running = self._in_running(Rows(self._view, self.cls))
@@ -205,6 +211,7 @@ class ClassPlan:
     def _refresh(self, changed: Sequence[int]) -> None:
         """Work the columns of changed rows out from the view as it is now."""
         self.flush()
+        self._stale = -1
         depth = _COLUMN_DEPTH if len(changed) <= _FEW_ROWS else _COLUMN_DEPTH_MANY
         index = np.repeat(np.asarray(changed, np.intp), depth)
         more = np.tile(np.arange(depth, dtype=np.int64), len(changed))

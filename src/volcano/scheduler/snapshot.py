@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from volcano.base.clock import timestamp
 from volcano.resources.vector import Amounts, Axes
 from volcano.scheduler.model.job import JobState, PodGroup
-
 from volcano.scheduler.model.queue import Queue
 from volcano.scheduler.model.state import ClusterState
 from volcano.scheduler.model.task import (
@@ -237,12 +237,12 @@ class Snapshot:
     """One cycle's world.
 
     Attributes:
-        now: seconds since the epoch.
+        timestamp: the time of the cycle, as written in conditions.
         total: allocatable of all nodes, by axis.
         hidden: job key → why the cycle leaves it alone (its queue does not exist, …).
     """
 
-    now: float
+    timestamp: str
     seed: int
     axes: Axes
     nodes: NodeView
@@ -273,7 +273,7 @@ def take_snapshot(state: ClusterState, now: float, seed: int) -> Snapshot:
         jobs[key] = _job_view(state, job, group)
     nodes = NodeView(state, seed)
     return Snapshot(
-        now=now,
+        timestamp=timestamp(now),
         seed=seed,
         axes=state.axes,
         nodes=nodes,

@@ -90,11 +90,11 @@ def _visit(session: Session, job: JobView, runs: Runs) -> bool:
     """Place what the job needs next; whether it should be visited again."""
     hooks = session.hooks
     statement = session.statement()
-    _place(session, job, runs, statement)
-    if hooks.job_ready(job) and settle_best_effort(session, job, statement):
+    ready = _place(session, job, runs, statement) or hooks.job_ready(job)
+    if ready and settle_best_effort(session, job, statement):
         statement.commit()
         return bool(runs)
-    if hooks.job_ready(job) or not hooks.job_pipelined(job):
+    if ready or not hooks.job_pipelined(job):
         session.discarded += not statement.is_empty
         statement.discard()
     else:
@@ -102,7 +102,8 @@ def _visit(session: Session, job: JobView, runs: Runs) -> bool:
     return False
 
 
-def _place(session: Session, job: JobView, runs: Runs, statement: Statement) -> None:
+def _place(session: Session, job: JobView, runs: Runs, statement: Statement) -> bool:
+    """Place tasks until the job is ready; whether the last one placed made it so."""
     hooks, queue = session.hooks, session.snapshot.queues[job.queue]
     failed: set[int] = set()
 
@@ -124,16 +125,16 @@ def _place(session: Session, job: JobView, runs: Runs, statement: Statement) -> 
                 runs.pop()
                 continue
             placed = statement.place(job, run, limit, session.expect(cls), enough)
-        if placed < limit or cls.unsupported:
-            failed.add(cls.id)
-            if not enough() or not placed:
-                job.failures[cls.id] = session.explainer.explain(cls)
         if not run:
             runs.pop()
         if placed and enough():
-            return
-        if failed and not _can_still_start(hooks, job, runs, failed):
-            return
+            return True
+        if placed < limit or cls.unsupported:
+            failed.add(cls.id)
+            job.failures[cls.id] = session.explainer.explain(cls)
+            if not _can_still_start(hooks, job, runs, failed):
+                return False
+    return False
 
 
 def _can_still_start(hooks: Hooks, job: JobView, runs: Runs, failed: set[int]) -> bool:
@@ -148,13 +149,10 @@ def _can_still_start(hooks: Hooks, job: JobView, runs: Runs, failed: set[int]) -
     have = job.ready_count + job.waiting_count + job.best_effort_waiting
     if have + sum(left.values()) < job.min_member:
         return False
-    minimums = job.group.minimums
-    if sum(minimums.values()) > job.min_member:
-        return True
     best_effort = job.best_effort_waiting
     return all(
         _held(job.role_counts.get(role, NO_COUNTS)) + left.get(role, 0) + best_effort >= minimum
-        for role, minimum in minimums.items()
+        for role, minimum in job.group.minimums.items()
     )
 
 
@@ -168,7 +166,7 @@ def settle_best_effort(session: Session, job: JobView, statement: Statement) -> 
     Such tasks count towards the minimum before they have a node. A gang that needs them gets them
     placed in the same statement, or is not ready.
     """
-    if _really_ready(session.hooks, job):
+    if not job.best_effort_waiting or _really_ready(session.hooks, job):
         return True
     tasks = [task for task in job.waiting_tasks() if task.spec.best_effort and not task.gates]
     tasks.sort(key=session.hooks.task_key, reverse=True)

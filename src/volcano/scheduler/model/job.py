@@ -25,7 +25,8 @@ class PodGroup:
     """What the scheduler reads of a PodGroup.
 
     Attributes:
-        minimums: minimum members per role, only those above 0.
+        minimums: minimum members per role, only those above 0; none where their sum exceeds
+            `min_member`: then the roles do not matter.
         min_resources: None when unset: then enqueue asks nobody.
         unsupported: what this scheduler cannot honour yet; empty if it can place the group.
     """
@@ -64,16 +65,18 @@ def read_pod_group(key: str, obj: JsonObject, axes: Axes, default_queue: str) ->
         )
     if spec.get("subGroupPolicy"):
         unsupported = f"the pod group has sub-groups (spec.subGroupPolicy), {_NOT_YET}"
+    min_member = int(spec.get("minMember") or 0)
+    minimums = {
+        str(role): int(count)
+        for role, count in (spec.get("minTaskMember") or {}).items()
+        if int(count)
+    }
     return PodGroup(
         key=key,
         uid=uid_of(obj),
         queue=str(spec.get("queue") or default_queue),
-        min_member=int(spec.get("minMember") or 0),
-        minimums={
-            str(role): int(count)
-            for role, count in (spec.get("minTaskMember") or {}).items()
-            if int(count)
-        },
+        min_member=min_member,
+        minimums=minimums if sum(minimums.values()) <= min_member else {},
         min_resources=min_resources,
         priority_class=str(spec.get("priorityClassName") or ""),
         phase=str(status.get("phase") or ""),

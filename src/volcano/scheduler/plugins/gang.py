@@ -27,12 +27,6 @@ class Args:
         return cls()
 
 
-def role_minimums(job: JobView) -> Mapping[str, int]:
-    """Minimum per role; none where the roles' sum exceeds the job's own minimum."""
-    minimums = job.group.minimums
-    return minimums if sum(minimums.values()) <= job.min_member else {}
-
-
 class Gang(Plugin[Args]):
     """All or nothing: members that succeeded count; pending ones that ask for nothing count too."""
 
@@ -41,7 +35,7 @@ class Gang(Plugin[Args]):
 
     def job_valid(self, job: JobView) -> Refusal | None:
         """Enough living members must exist, per role and in all."""
-        for role, minimum in role_minimums(job).items():
+        for role, minimum in job.group.minimums.items():
             found = _count(job.role_counts.get(role, NO_COUNTS), VALID_STATUSES)
             if found < minimum:
                 return Refusal(
@@ -106,7 +100,7 @@ class Gang(Plugin[Args]):
         return self.preemptable(reclaimer, candidates)
 
     def _roles_have(self, job: JobView, statuses: Sequence[TaskStatus]) -> bool:
-        minimums = role_minimums(job)
+        minimums = job.group.minimums
         if not minimums:
             return True
         waiting = _best_effort_by_role(job) if job.best_effort_waiting else {}
