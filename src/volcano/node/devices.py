@@ -16,11 +16,21 @@ class DeviceLedger:
     def __init__(self, node: NodeSpec) -> None:
         self._indices = node.gpus.indices if node.gpus is not None else ()
         self._holder: dict[int, str] = {}
+        self._leaving: set[str] = set()
 
     @property
     def free(self) -> int:
         """Devices nobody holds."""
         return len(self._indices) - len(self._holder)
+
+    def will_fit(self, pod: PodSpec) -> bool:
+        """Whether the pod's devices are free, or will be when those who leave have ended."""
+        leaving = sum(holder in self._leaving for holder in self._holder.values())
+        return _needed(pod) <= self.free + leaving
+
+    def note_leaving(self, uid: str) -> None:
+        """The pod is gone from the API; its containers are being killed."""
+        self._leaving.add(uid)
 
     def restore(self, uid: str, devices: Mapping[str, Iterable[int]]) -> None:
         """Take over what a pod's record says it holds."""
@@ -35,9 +45,7 @@ class DeviceLedger:
         """
         lasting = [c for c in pod.containers if c.role is not Role.INIT]
         passing = [c for c in pod.containers if c.role is Role.INIT]
-        needed = max(
-            sum(gpus_wanted(c) for c in lasting), max(map(gpus_wanted, passing), default=0)
-        )
+        needed = _needed(pod)
         if needed > self.free:
             return None
         taken = [index for index in self._indices if index not in self._holder][:needed]
@@ -53,7 +61,13 @@ class DeviceLedger:
 
     def release(self, uid: str) -> None:
         """The pod needs its devices no more."""
+        self._leaving.discard(uid)
         self._holder = {index: holder for index, holder in self._holder.items() if holder != uid}
+
+
+def _needed(pod: PodSpec) -> int:
+    lasting = sum(gpus_wanted(c) for c in pod.containers if c.role is not Role.INIT)
+    return max([lasting, *(gpus_wanted(c) for c in pod.role(Role.INIT))])
 
 
 def gpus_wanted(spec: ContainerSpec) -> int:

@@ -42,6 +42,9 @@ from volcano.node.volumes import ROOT_CA_CONFIG_MAP, TokenWish, VolumePlan
 from volcano.node.waiting import run_in, sleep_until
 from volcano.node.writing import StatusWriter
 
+DEVICE_WAIT_SECONDS = 0.05
+"""How often a pod looks whether the pod whose devices it gets has ended."""
+
 T = TypeVar("T")
 _log = structlog.get_logger(__name__)
 
@@ -107,6 +110,7 @@ class ProcessPod:
     def vanish(self) -> None:
         """The pod is gone from the API: end its containers at once and forget it."""
         self._gone = True
+        self._ledger.note_leaving(self.folder.uid)
         self._wake.set()
 
     def shut_down(self, grace_seconds: float) -> None:
@@ -133,7 +137,7 @@ class ProcessPod:
         try:
             await self._adopt()
             while not self._gone:
-                if await self._step():
+                if await self._step() and not self._wake.is_set():
                     return
             await self._clean_up()
         finally:
@@ -214,6 +218,10 @@ class ProcessPod:
     async def _accept(self, pod: PodSpec) -> bool:
         """Take the pod: its devices, its folder. False if the node does not have the devices."""
         given = self._ledger.allocate(pod)
+        if given is None and self._ledger.will_fit(pod):
+            soon = self._host.clock.now() + DEVICE_WAIT_SECONDS
+            await sleep_until(self._host.clock, self._wake, soon)
+            return False
         if given is None:
             wanted = sum(map(gpus_wanted, pod.containers))
             text = (
@@ -396,6 +404,8 @@ class ProcessPod:
             }
             return self.folder.record(), found
 
+        self._alive.clear()
+        self._over.clear()
         self._record, found = await self._in_thread(read)
         for name, (run, record) in found.items():
             self._runs[name] = run

@@ -132,7 +132,9 @@ class NodeRunner:
                 self._registered.set()
                 group.create_task(registration.run())
                 await self._pods.synced()
-                await self._compare_folders()
+                folders = await run_in(self._executor, lambda: _read_folders(self._root))
+                # No await from here on, or a deletion could slip through between the two.
+                self._compare_folders(folders)
                 self._pods.add_handler(self._on_pod)
         finally:
             await self._cancel_workers()
@@ -190,10 +192,9 @@ class NodeRunner:
             )
         return launch.find_machine()
 
-    async def _compare_folders(self) -> None:
+    def _compare_folders(self, found: Mapping[str, tuple[PodRecord | None, bool]]) -> None:
         """Take up what earlier lives left: restore devices, forget pods that are gone."""
         known = {uid_of(pod): pod for pod in self._pods.items()}
-        found = await run_in(self._executor, lambda: _read_folders(self._root))
         for uid, (record, done) in found.items():
             pod = known.get(uid)
             if pod is None:
