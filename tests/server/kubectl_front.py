@@ -19,6 +19,7 @@ from volcano.base.http import Request, Response
 from volcano.server import tables
 from volcano.server.discovery import Discovery
 from volcano.server.openapi import OpenApi
+from volcano.server.protobuf import with_json_body
 from volcano.server.registry import Registry
 
 NOW = 1_800_000_000.0
@@ -45,7 +46,7 @@ class Front:
             return found
         if request.method != "GET":
             self.written.append(request)
-            return Response(201, {}, request.body)
+            return Response(201, {}, with_json_body(request).body)
         return self._objects(request)
 
     def _objects(self, request: Request) -> Response:

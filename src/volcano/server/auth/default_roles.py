@@ -44,20 +44,27 @@ def objects() -> list[tuple[Kind, JsonObject]]:
 
 def cluster_roles() -> list[JsonObject]:
     """Every ClusterRole of the start."""
+    parts = _aggregated_parts()
     return [
         _role("cluster-admin", [rule(ALL, ("*",), "*"), _path_rule(ALL, "*")]),
-        _aggregated("admin"),
-        _aggregated("edit"),
-        _aggregated("view"),
+        _aggregated("admin", parts, ("admin", "edit", "view")),
+        _aggregated("edit", parts, ("edit", "view")),
+        _aggregated("view", parts, ("view",)),
+        *parts,
+        *_everybodys_roles(),
+        _role(SCHEDULER, _scheduler_rules()),
+        _role(CONTROLLERS, _controllers_rules()),
+        _role(NODE, _node_rules()),
+    ]
+
+
+def _aggregated_parts() -> list[JsonObject]:
+    return [
         _role("system:aggregate-to-admin", _admin_rules(), {f"{AGGREGATE}admin": "true"}),
         _role("system:aggregate-to-edit", _edit_rules(), {f"{AGGREGATE}edit": "true"}),
         _role("system:aggregate-to-view", _view_rules(), {f"{AGGREGATE}view": "true"}),
         _role("volcano:aggregate-to-edit", _volcano_edit_rules(), {f"{AGGREGATE}edit": "true"}),
         _role("volcano:aggregate-to-view", _volcano_view_rules(), {f"{AGGREGATE}view": "true"}),
-        *_everybodys_roles(),
-        _role(SCHEDULER, _scheduler_rules()),
-        _role(CONTROLLERS, _controllers_rules()),
-        _role(NODE, _node_rules()),
     ]
 
 
@@ -271,10 +278,16 @@ def _role(
     return role
 
 
-def _aggregated(name: str) -> JsonObject:
-    """A role that holds what is labelled for it, and goes itself into the next wider one."""
+def _aggregated(name: str, parts: Sequence[JsonObject], chosen: Sequence[str]) -> JsonObject:
+    """A role that holds what is labelled for it, and goes itself into the next wider one.
+
+    The rules written here are for people who look; the authorizer puts them together itself.
+    """
+    labels = {f"{AGGREGATE}{target}" for target in chosen}
+    held = [part for part in parts if labels & part["metadata"]["labels"].keys()]
+    rules = [dict(one) for part in held for one in part["rules"]]
     wider = {"edit": "admin", "view": "edit"}.get(name)
-    role = _role(name, [], {f"{AGGREGATE}{wider}": "true"} if wider else None)
+    role = _role(name, rules, {f"{AGGREGATE}{wider}": "true"} if wider else None)
     role["aggregationRule"] = {
         "clusterRoleSelectors": [{"matchLabels": {f"{AGGREGATE}{name}": "true"}}]
     }
