@@ -27,6 +27,9 @@ DOC = {"metadata": {"labels": {"a/b": "1"}}, "spec": {"list": [1, 2, 3], "n": No
             {"op": "replace", "path": "/spec/list/2", "value": {}}, "list", [1, 2, {}], id="replace"
         ),
         pytest.param({"op": "copy", "from": "/spec/list/0", "path": "/spec/x"}, "x", 1, id="copy"),
+        pytest.param(
+            {"op": "replace", "path": "/spec/new", "value": 1}, "new", 1, id="replace-adds"
+        ),
         pytest.param({"op": "move", "from": "/spec/n", "path": "/spec/m"}, "m", None, id="move"),
     ],
 )
@@ -53,9 +56,14 @@ def test_escaped_keys_and_test():
             id="test-true-is-not-1",
         ),
         pytest.param(
-            {"op": "replace", "path": "/spec/oops", "value": 1},
-            "replace operation does not apply: doc is missing key: /spec/oops: missing value",
+            {"op": "replace", "path": "/spec/list/7", "value": 1},
+            "replace operation does not apply: doc is missing key: /spec/list/7: missing value",
             id="replace-missing",
+        ),
+        pytest.param(
+            {"op": "test", "path": "/spec/list/x", "value": 1},
+            "error in test for path: '/spec/list/x': strconv.Atoi: parsing \"x\": invalid syntax",
+            id="no-index",
         ),
         pytest.param(
             {"op": "remove", "path": "/spec/oops"},

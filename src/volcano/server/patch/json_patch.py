@@ -8,8 +8,6 @@ from volcano.base.limits import JSON_PATCH_OPERATIONS_MAX
 from volcano.server.patch.errors import bad_patch, unprocessable
 from volcano.server.schema.defaults import copy_json
 
-_MISSING: Any = object()
-
 
 def json_patch(doc: JsonObject, operations: Any) -> JsonObject:
     """The document after a list of JSON Patch operations; `doc` stays as it is.
@@ -44,33 +42,27 @@ def _apply(root: Any, operation: dict[str, Any]) -> Any:
         raise unprocessable(f"{kind} operation failed to decode path: missing value")
     match kind:
         case "add":
-            return _put(root, path, _value_of(operation), "add")
+            value = copy_json(operation.get("value"))
+            return _put(root, path, value, "add", f"error in add for path: '{path}'")
         case "remove":
-            _take(root, path, "remove")
+            _take(root, path, "remove", f"error in remove for path: '{path}'")
             return root
         case "replace":
-            return _replace(root, path, _value_of(operation))
+            return _replace(root, path, copy_json(operation.get("value")))
         case "move":
-            source = _from(operation)
-            if path.startswith(f"{source}/"):
-                raise unprocessable(f"move operation cannot move {source} into itself")
-            return _put(root, path, _take(root, source, "move"), "move")
+            return _move(root, _from(operation), path)
         case "copy":
             source = _from(operation)
-            value = _find(root, source, "copy")
-            return _put(root, path, copy_json(value), "copy")
+            value = _get(root, source, "copy from", f"error in copy for from: '{source}'")
+            return _put(
+                root, path, copy_json(value), "copy", "error while adding value during copy"
+            )
         case "test":
-            found = _find(root, path, "test", missing=None)
+            found = _get(root, path, "test", f"error in test for path: '{path}'")
             if not same_json(found, operation.get("value")):
                 raise unprocessable(f"testing value {path} failed: test failed")
             return root
     raise unprocessable(f"Unexpected kind: {kind}")
-
-
-def _value_of(operation: dict[str, Any]) -> Any:
-    if "value" not in operation:
-        raise unprocessable(f"{operation['op']} operation, missing value field: missing value")
-    return copy_json(operation["value"])
 
 
 def _from(operation: dict[str, Any]) -> str:
@@ -84,114 +76,120 @@ def _tokens(path: str, kind: str) -> list[str]:
     if path == "":
         return []
     if not path.startswith("/"):
-        raise unprocessable(
-            f'{kind} operation does not apply: doc is missing path: "{path}": missing value'
-        )
+        raise _missing(path, kind)
     return [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]
 
 
+_MISSING_TEXTS = {
+    "add": 'add operation does not apply: doc is missing path: "{}"',
+    "remove": 'remove operation does not apply: doc is missing path: "{}"',
+    "replace": "replace operation does not apply: doc is missing path: {}",
+    "move": "move operation does not apply: doc is missing destination path: {}",
+    "move from": "move operation does not apply: doc is missing from path: {}",
+    "copy": "copy operation does not apply: doc is missing destination path: {}",
+    "copy from": "copy operation does not apply: doc is missing from path: {}",
+    "test": "test operation does not apply: is missing path: {}",
+}
+
+
+def _missing(path: str, kind: str) -> ApiError:
+    return unprocessable(f"{_MISSING_TEXTS[kind].format(path)}: missing value")
+
+
 def _container(root: Any, tokens: list[str], path: str, kind: str) -> Any:
+    """The object or list that holds the last token of a path."""
     holder = root
     for token in tokens[:-1]:
-        holder = _child(holder, token)
+        if isinstance(holder, dict):
+            holder = holder.get(token)
+        else:
+            index = _index(token, len(holder))
+            holder = holder[index] if isinstance(index, int) else None
         if not isinstance(holder, dict | list):
-            raise unprocessable(
-                f'{kind} operation does not apply: doc is missing path: "{path}": missing value'
-            )
+            raise _missing(path, kind)
     return holder
 
 
-def _child(holder: Any, token: str) -> Any:
-    if isinstance(holder, dict):
-        return holder.get(token, _MISSING)
-    if isinstance(holder, list):
-        index = _index(token, len(holder))
-        return holder[index] if index is not None and index < len(holder) else _MISSING
-    return _MISSING
-
-
-def _index(token: str, length: int) -> int | None:
+def _index(token: str, length: int) -> int | str:
+    """A position below `length`, from the end if negative; else what is wrong with it."""
     digits = token.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()) or (len(digits) > 1 and digits[0] == "0"):
-        return None
+    if not (digits.isascii() and digits.isdigit()):
+        return f'strconv.Atoi: parsing "{token}": invalid syntax'
     index = int(token)
-    if index < 0:
-        index += length
-    return index if index >= 0 else None
+    if -length <= index < length:
+        return index % length
+    return f"Unable to access invalid index: {index}: invalid index referenced"
 
 
-def _find(root: Any, path: str, kind: str, missing: Any = _MISSING) -> Any:
-    found = root
-    for token in _tokens(path, kind):
-        found = _child(found, token)
-    if found is not _MISSING:
-        return found
-    if missing is not _MISSING:
-        return missing
-    raise unprocessable(
-        f"{kind} operation does not apply: doc is missing from path: {path}: missing value"
-    )
+def _position(token: str, length: int, trouble: str) -> int:
+    index = _index(token, length)
+    if isinstance(index, str):
+        raise unprocessable(f"{trouble}: {index}")
+    return index
 
 
-def _put(root: Any, path: str, value: Any, kind: str) -> Any:
+def _get(root: Any, path: str, kind: str, trouble: str) -> Any:
+    """The value at a path. A field that is not there reads as null, as in Kubernetes."""
+    tokens = _tokens(path, kind)
+    if not tokens:
+        return root
+    holder, last = _container(root, tokens, path, kind), tokens[-1]
+    if isinstance(holder, dict):
+        return holder.get(last)
+    return holder[_position(last, len(holder), trouble)]
+
+
+def _put(root: Any, path: str, value: Any, kind: str, trouble: str) -> Any:
     tokens = _tokens(path, kind)
     if not tokens:
         return value
     holder, last = _container(root, tokens, path, kind), tokens[-1]
     if isinstance(holder, dict):
         holder[last] = value
-        return root
-    if last == "-":
+    elif last == "-":
         holder.append(value)
-        return root
-    index = _index(last, len(holder))
-    if index is None:
-        raise unprocessable(
-            f"error in {kind} for path: '{path}': value was not a proper array index: '{last}'"
-        )
-    if index > len(holder):
-        raise unprocessable(
-            f"error in {kind} for path: '{path}': Unable to access invalid index: {last}: "
-            "invalid index referenced"
-        )
-    holder.insert(index, value)
+    else:
+        index = _index(last, len(holder) + 1)
+        if isinstance(index, str):
+            shape = f"value was not a proper array index: '{last}': " if "Atoi" in index else ""
+            raise unprocessable(f"{trouble}: {shape}{index}")
+        holder.insert(index, value)
     return root
 
 
-def _take(root: Any, path: str, kind: str) -> Any:
+def _take(root: Any, path: str, kind: str, trouble: str) -> Any:
     tokens = _tokens(path, kind)
     if not tokens:
         raise unprocessable(f"{kind} operation does not apply to the whole object")
     holder, last = _container(root, tokens, path, kind), tokens[-1]
     if isinstance(holder, dict):
         if last not in holder:
-            raise unprocessable(
-                f"error in {kind} for path: '{path}': "
-                f"Unable to remove nonexistent key: {last}: missing value"
-            )
+            problem = f"Unable to remove nonexistent key: {last}: missing value"
+            raise unprocessable(f"{trouble}: {problem}")
         return holder.pop(last)
-    index = _index(last, len(holder))
-    if index is None or index >= len(holder):
-        raise unprocessable(
-            f"error in {kind} for path: '{path}': Unable to access invalid index: {last}: "
-            "invalid index referenced"
-        )
-    return holder.pop(index)
+    return holder.pop(_position(last, len(holder), trouble))
+
+
+def _move(root: Any, source: str, path: str) -> Any:
+    key = source.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    value = _take(root, source, "move from", f"error in move for path: '{key}'")
+    return _put(root, path, value, "move", f"error in move for path: '{path}'")
 
 
 def _replace(root: Any, path: str, value: Any) -> Any:
+    """Replace a value. A field that is not there is added, as Kubernetes does."""
     tokens = _tokens(path, "replace")
     if not tokens:
         return value
     holder, last = _container(root, tokens, path, "replace"), tokens[-1]
-    if _child(holder, last) is _MISSING:
-        raise unprocessable(
-            f"replace operation does not apply: doc is missing key: {path}: missing value"
-        )
     if isinstance(holder, dict):
         holder[last] = value
-    else:
-        holder[_index(last, len(holder)) or 0] = value
+        return root
+    index = _index(last, len(holder))
+    if isinstance(index, str):
+        problem = f"replace operation does not apply: doc is missing key: {path}: missing value"
+        raise unprocessable(problem)
+    holder[index] = value
     return root
 
 

@@ -102,7 +102,9 @@ def _plain(value: Any) -> Any:
                 result[key] = kept
         return result
     if isinstance(value, list):
-        return [kept for kept in map(_plain, value) if kept is not _NOTHING]
+        # An item with a directive says something about the list; it is no content.
+        plain = [item for item in value if not (isinstance(item, dict) and _PATCH in item)]
+        return [_plain(item) for item in plain]
     return value
 
 

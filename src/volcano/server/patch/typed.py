@@ -255,27 +255,31 @@ def merge(node: Node | None, live: Any, config: Any) -> Any:
 
 
 def _merge_items(node: Node, live: list[Any], config: list[Any]) -> list[Any]:
-    """Applied items in their order; live-only items keep their place before what follows them."""
-    wanted: dict[str, Any] = {}
-    for item in config:
-        wanted.setdefault(item_key(node, item) or "", item)
+    """Applied items in their order; live-only items keep their places between the shared ones."""
     live_keys = [item_key(node, item) for item in live]
     present = dict(zip(reversed(live_keys), reversed(live), strict=True))
+    wanted: dict[str | None, Any] = {}
+    for item in config:
+        wanted.setdefault(item_key(node, item), item)
     result: list[Any] = []
-    done: set[str] = set()
     queue = list(wanted)
+    shared = [key for key in queue if key in present]
+
+    def take() -> str | None:
+        key = queue.pop(0)
+        mine = wanted[key]
+        result.append(merge(node.items, present[key], mine) if key in present else mine)
+        return key
+
     for key, item in zip(live_keys, live, strict=True):
-        if key is None or key not in wanted:
+        if key not in wanted:
             result.append(item)
-            continue
-        while queue and key not in done:
-            head = queue.pop(0)
-            done.add(head)
-            mine = wanted[head]
-            result.append(merge(node.items, present[head], mine) if head in present else mine)
-    for head in queue:
-        mine = wanted[head]
-        result.append(merge(node.items, present[head], mine) if head in present else mine)
+        elif shared and key == shared[0]:
+            del shared[0]
+            while take() != key:
+                pass
+    while queue:
+        take()
     return result
 
 

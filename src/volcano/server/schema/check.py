@@ -1,10 +1,10 @@
 """Validates custom resources against their structural schema, with kube-openapi's messages."""
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from volcano.api.re2 import compile_re2
 from volcano.base.errors import Cause
 from volcano.server.schema import causes
 from volcano.server.schema.causes import show
@@ -86,8 +86,8 @@ def _text(schema: dict[str, Any], value: str, path: str) -> Iterator[Cause]:
         detail = f"{path} {_BODY} should be at least {limit} chars long"
         yield causes.invalid(path, value, detail)
     pattern = schema.get("pattern")
-    if pattern is not None and not _pattern(pattern).search(value):
-        yield causes.invalid(path, value, f"{path} {_BODY} should match '{pattern}'")
+    if pattern is not None:
+        yield from _pattern_mismatch(pattern, value, path)
     form = schema.get("format", "")
     accepts = STRING_FORMATS.get(form)
     if accepts is not None and not accepts(value):
@@ -95,10 +95,16 @@ def _text(schema: dict[str, Any], value: str, path: str) -> Iterator[Cause]:
         yield causes.type_invalid(path, value, detail)
 
 
-@lru_cache(maxsize=1024)
-def _pattern(text: str) -> re.Pattern[str]:
-    # RE2's \z is the end of the text; its $ never matches before a trailing newline.
-    return re.compile(text.replace(r"\z", r"\Z"))
+def _pattern_mismatch(pattern: str, value: str, path: str) -> Iterator[Cause]:
+    try:
+        fits = _compiled(pattern).search(value) is not None
+    except ValueError as error:
+        pattern, fits = f"{pattern}, but pattern is invalid: {error}", False
+    if not fits:
+        yield causes.invalid(path, value, f"{path} {_BODY} should match '{pattern}'")
+
+
+_compiled = lru_cache(maxsize=1024)(compile_re2)
 
 
 def _number(schema: dict[str, Any], value: float, path: str) -> Iterator[Cause]:
