@@ -1,19 +1,23 @@
 """The last step before a container's command when it has volumes: mounts, root, directory, exec.
 
-Run as a program (`python -I -S enter.py PLAN.json COMMAND…`) between the shim and the command; it
-becomes the command by exec, so it adds no process. It imports nothing of ours, which keeps its
-start short. In a mount namespace of its own it puts each volume at its mount path. Where the path
-does not exist on the machine, its nearest existing parent is covered by a small file system that
-holds the parent's own entries and the new one: nothing is created on the machine itself. A path
-directly below `/` needs the same for `/`, which then becomes a new root by chroot.
+Run as a program (`python -I -S enter.py PLAN COMMAND…`) between the shim and the command; it
+becomes the command by exec, so it adds no process. It imports nothing of ours, and neither json nor
+pathlib, which halves the 40 ms that it takes. PLAN is a file of texts ended by NUL: scratch
+directory, working directory, then source, target and `ro` or `rw` of each mount.
+
+In a mount namespace of its own it puts each volume at its mount path. Where the path does not exist
+on the machine, its nearest existing parent is covered by a small file system that holds the
+parent's own entries and the new one: nothing is created on the machine itself. A path directly
+below `/` needs the same for `/`, which then becomes a new root by chroot.
 """
+
+# ruff: noqa: PTH102, PTH103, PTH112, PTH114, PTH115, PTH116, PTH120, PTH123, PTH211
+# pathlib alone would take 15 ms of each start.
 
 import ctypes
 import errno
-import json
 import os
 import sys
-from pathlib import Path
 
 CLONE_NEWNS = 0x00020000
 MS_RDONLY = 1
@@ -32,12 +36,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def main(arguments: list[str]) -> None:
     """Enter what the plan says and become the command."""
     plan_path, *command = arguments
-    plan = json.loads(Path(plan_path).read_text())
+    with open(plan_path) as file:
+        scratch, directory, *fields = file.read().split("\0")[:-1]
+    mounts = list(zip(fields[::3], fields[1::3], fields[2::3], strict=True))
     try:
-        root = enter_mounts(plan["mounts"], Path(plan["scratch"]))
+        root = enter_mounts(mounts, scratch)
         if root != "/":
             os.chroot(root)
-        os.chdir(plan["directory"])
+        os.chdir(directory)
     except OSError as error:
         sys.stderr.write(f"volcano: cannot prepare the container: {error}\n")
         sys.exit(EXIT_CANNOT_START)
@@ -48,31 +54,30 @@ def main(arguments: list[str]) -> None:
         sys.exit(EXIT_NOT_FOUND if error.errno == errno.ENOENT else EXIT_NOT_EXECUTABLE)
 
 
-def enter_mounts(mounts: list[dict[str, object]], scratch: Path) -> str:
+def enter_mounts(mounts: list[tuple[str, str, str]], scratch: str) -> str:
     """Make the namespace and the mounts in it; the directory to use as root.
 
     Args:
-        mounts: `source`, `target` (absolute) and `readOnly` of each.
+        mounts: source, target (absolute) and mode (`ro` or `rw`) of each.
         scratch: an existing directory that new file systems are put together in.
     """
     if _libc.unshare(CLONE_NEWNS) != 0:
         raise _error("unshare")
     mount("none", "/", flags=MS_REC | MS_PRIVATE)
-    mount("tmpfs", str(scratch), "tmpfs", options="mode=0755")
+    mount("tmpfs", scratch, "tmpfs", options="mode=0755")
     tree = Tree(scratch)
-    for entry in sorted(mounts, key=lambda entry: str(entry["target"]).count("/")):
-        source = str(entry["source"])
-        target = tree.place(str(entry["target"]), is_dir=Path(source).is_dir())
-        mount(source, target, flags=MS_BIND | MS_REC)
-        if entry["readOnly"]:
-            mount("none", target, flags=MS_REMOUNT | MS_BIND | MS_RDONLY)
+    for source, target, mode in sorted(mounts, key=lambda entry: entry[1].count("/")):
+        place = tree.place(target, is_dir=os.path.isdir(source))
+        mount(source, place, flags=MS_BIND | MS_REC)
+        if mode == "ro":
+            mount("none", place, flags=MS_REMOUNT | MS_BIND | MS_RDONLY)
     return tree.root
 
 
 class Tree:
     """The file tree as the container sees it: `root` is `/` or a new root in the scratch."""
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, scratch: str) -> None:
         self.root = "/"
         self._scratch = scratch
         self._volumes: list[str] = []
@@ -83,22 +88,19 @@ class Tree:
         path = resolve(self.root, target)
         parent = path
         while not os.path.lexists(parent):
-            parent = os.path.dirname(parent)  # noqa: PTH120 - plain texts all through
+            parent = os.path.dirname(parent)
         if parent != path and not self._may_change(parent):
             self._cover(parent)
             path = resolve(self.root, target)
         if not os.path.lexists(path):
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            if is_dir:
-                Path(path).mkdir()
-            else:
-                Path(path).touch()
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            make(path, is_dir=is_dir)
         self._volumes.append(path)
         return path
 
     def _may_change(self, path: str) -> bool:
         """Whether entries made there stay off the machine: our file system, or inside a volume."""
-        if Path(path).stat().st_dev == self._scratch.stat().st_dev:
+        if os.stat(path).st_dev == os.stat(self._scratch).st_dev:
             return True
         inside = any(path == v or path.startswith(v + "/") for v in self._volumes)
         return inside and os.access(path, os.W_OK)
@@ -106,22 +108,27 @@ class Tree:
     def _cover(self, directory: str) -> None:
         """Put a copy of the directory's entries (as mounts and links) over it."""
         self._covered += 1
-        copy = self._scratch / str(self._covered)
-        copy.mkdir()
+        copy = f"{self._scratch}/{self._covered}"
+        os.mkdir(copy)
         for entry in os.scandir(directory):
-            twin = copy / entry.name
+            twin = f"{copy}/{entry.name}"
             if entry.is_symlink():
-                twin.symlink_to(os.readlink(entry.path))  # noqa: PTH115 - as it is written
+                os.symlink(os.readlink(entry.path), twin)
                 continue
-            if entry.is_dir():
-                twin.mkdir()
-            else:
-                twin.touch()
-            mount(entry.path, str(twin), flags=MS_BIND | MS_REC)
+            make(twin, is_dir=entry.is_dir())
+            mount(entry.path, twin, flags=MS_BIND | MS_REC)
         if directory == "/":
-            self.root = str(copy)
+            self.root = copy
         else:
-            mount(str(copy), directory, flags=MS_BIND | MS_REC)
+            mount(copy, directory, flags=MS_BIND | MS_REC)
+
+
+def make(path: str, *, is_dir: bool) -> None:
+    """An empty directory or file to mount on."""
+    if is_dir:
+        os.mkdir(path)
+    else:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
 
 
 def resolve(root: str, target: str) -> str:
@@ -136,13 +143,13 @@ def resolve(root: str, target: str) -> str:
             done = done[:-1]
             continue
         path = base + "/" + "/".join([*done, part])
-        if not os.path.islink(path):  # noqa: PTH114 - plain texts all through
+        if not os.path.islink(path):
             done.append(part)
             continue
         links += 1
         if links > LINKS_MAX:
             raise OSError(errno.ELOOP, f"too many symbolic links in {target}")
-        link = os.readlink(path)  # noqa: PTH115 - plain texts all through
+        link = os.readlink(path)
         if link.startswith("/"):
             done = []
         todo += [piece for piece in reversed(link.split("/")) if piece not in {"", "."}]

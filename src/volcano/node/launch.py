@@ -6,7 +6,6 @@ The node stands beside, not above: the shim has a session of its own and no pipe
 containers outlive the node, and a restarted node finds them by their records (`adopt`).
 """
 
-import json
 import os
 import shutil
 import signal
@@ -187,15 +186,11 @@ def _enter_command(plan: Path) -> list[str]:
 def _write_enter_plan(folder: Path, mounts: Sequence[Mount], directory: str) -> Path:
     scratch = folder / "mnt"
     scratch.mkdir(exist_ok=True)
-    plan = folder / "enter.json"
-    content = {
-        "scratch": str(scratch),
-        "directory": directory,
-        "mounts": [
-            {"source": str(m.source), "target": m.target, "readOnly": m.read_only} for m in mounts
-        ],
-    }
-    plan.write_text(json.dumps(content))
+    plan = folder / "enter"
+    fields = [str(scratch), directory]
+    for mount in mounts:
+        fields += [str(mount.source), mount.target, "ro" if mount.read_only else "rw"]
+    plan.write_text("".join(f"{field}\0" for field in fields))
     return plan
 
 
