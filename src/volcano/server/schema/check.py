@@ -1,7 +1,8 @@
 """Validates custom resources against their structural schema, with kube-openapi's messages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from volcano.api.re2 import compile_re2
@@ -30,12 +31,10 @@ def validate(node: Node, value: Any, path: str = "") -> Iterator[Cause]:
     """
     schema = node.schema
     if not _has_type(schema, node, value):
-        yield _wrong_type(schema, node, value, path)
-        return
-    if value is None:
-        return
-    yield from _combined(node, value, path)
+        yield from _wrong_type(schema, node, value, path)
     kind = type(value)
+    if value is not None:
+        yield from _combined(node, value, path)
     if kind is str:
         yield from _text(schema, value, path)
     elif kind is list:
@@ -43,7 +42,10 @@ def validate(node: Node, value: Any, path: str = "") -> Iterator[Cause]:
     elif kind in (int, float):
         yield from _number(schema, value, path)
     allowed = schema.get("enum")
-    if allowed is not None and value not in allowed:
+    # True is 1 in Python, but not in JSON.
+    if allowed is not None and (
+        value not in allowed or (kind is bool and not any(one is value for one in allowed))
+    ):
         supported = [item if isinstance(item, str) else show(item) for item in allowed]
         yield causes.not_supported(path, value, supported)
     if kind is dict:
@@ -70,14 +72,32 @@ def _has_type(schema: dict[str, Any], node: Node, value: Any) -> bool:
     return actual == "integer" and declared == "number"
 
 
-def _wrong_type(schema: dict[str, Any], node: Node, value: Any, path: str) -> Cause:
-    actual = _TYPES[type(value)]
-    declared = _declared(schema, node)
+def _wrong_type(schema: dict[str, Any], node: Node, value: Any, path: str) -> Iterator[Cause]:
+    actual, declared = _TYPES[type(value)], _declared(schema, node)
+    form = schema.get("format")
+    if form and isinstance(value, list) and declared == "string":
+        return  # Kubernetes lets this pass.
+    if form and not isinstance(value, str | list) and value is not None:
+        # With a format Kubernetes compares formats, and only numbers have one.
+        actual, declared = _NUMBER_FORMATS.get(type(value), ""), form
     detail = f'{path} {_BODY} must be of type {declared}: "{actual}"'
-    return causes.type_invalid(path, actual, detail)
+    yield causes.type_invalid(path, actual, detail)
+
+
+_NUMBER_FORMATS: dict[type, str] = {int: "int64", float: "float64"}
 
 
 def _text(schema: dict[str, Any], value: str, path: str) -> Iterator[Cause]:
+    yield from islice(_text_bounds(schema, value, path), 1)
+    form = schema.get("format", "")
+    accepts = STRING_FORMATS.get(form)
+    if accepts is not None and not accepts(value):
+        detail = f"{path} {_BODY} must be of type {form}: {causes.quote(value)}"
+        yield causes.type_invalid(path, value, detail)
+
+
+def _text_bounds(schema: dict[str, Any], value: str, path: str) -> Iterator[Cause]:
+    """What a text breaks of length and pattern; only the first is told."""
     limit = schema.get("maxLength")
     if limit is not None and len(value) > limit:
         yield causes.too_long(path, limit)
@@ -88,11 +108,6 @@ def _text(schema: dict[str, Any], value: str, path: str) -> Iterator[Cause]:
     pattern = schema.get("pattern")
     if pattern is not None:
         yield from _pattern_mismatch(pattern, value, path)
-    form = schema.get("format", "")
-    accepts = STRING_FORMATS.get(form)
-    if accepts is not None and not accepts(value):
-        detail = f"{path} {_BODY} must be of type {form}: {causes.quote(value)}"
-        yield causes.type_invalid(path, value, detail)
 
 
 def _pattern_mismatch(pattern: str, value: str, path: str) -> Iterator[Cause]:
@@ -108,12 +123,12 @@ _compiled = lru_cache(maxsize=1024)(compile_re2)
 
 
 def _number(schema: dict[str, Any], value: float, path: str) -> Iterator[Cause]:
-    form = schema.get("format")
-    if form in ("int32", "int64") and schema.get("type") == "integer":
-        bits = int(form[3:])
-        if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
-            message = f"Checked value must be of type integer with format {form} in {path}"
-            yield causes.invalid("", "", message)
+    if schema.get("type") == "integer":
+        form = schema.get("format")
+        size = 2**31 if form == "int32" else 2**63
+        if value % 1 or not -size <= value < size:
+            shown = f"with format {form}" if form in ("int32", "int64") else "(default format)"
+            yield _composite(f"Checked value must be of type integer {shown} in {path}")
     factor = schema.get("multipleOf")
     if factor and (value / factor) % 1:
         detail = f"{path} {_BODY} should be a multiple of {show(factor)}"
@@ -170,23 +185,43 @@ def _combined(node: Node, value: Any, path: str) -> Iterator[Cause]:
     schema = node.schema
     if node.shape == "int-or-string" or not ({"allOf", "anyOf", "oneOf", "not"} & schema.keys()):
         return
-    for part in schema.get("allOf", ()):
-        yield from _against(part, value, path)
-    options = schema.get("anyOf")
-    if options and not any(_fits(option, value) for option in options):
-        detail = f'"{path}" must validate at least one schema (anyOf)'
-        yield causes.invalid(path, "", detail)
-    options = schema.get("oneOf")
-    if options and sum(_fits(option, value) for option in options) != 1:
-        detail = f'"{path}" must validate one and only one schema (oneOf)'
-        yield causes.invalid(path, "", detail)
+    yield from _all_of(schema.get("allOf") or (), value, path)
+    yield from _alternatives(schema.get("anyOf") or (), value, path, exactly=False)
+    yield from _alternatives(schema.get("oneOf") or (), value, path, exactly=True)
     refused = schema.get("not")
-    if refused and _fits(refused, value):
-        yield causes.invalid(path, "", f'"{path}" must not validate the schema (not)')
+    if refused and next(_against(refused, value, ""), None) is None:
+        yield _composite(f'"{path}" must not validate the schema (not)')
 
 
-def _fits(part: dict[str, Any], value: Any) -> bool:
-    return next(_against(part, value, ""), None) is None
+def _all_of(parts: Sequence[dict[str, Any]], value: Any, path: str) -> Iterator[Cause]:
+    failures = [found for part in parts if (found := list(_against(part, value, path)))]
+    for failure in failures:
+        yield from failure
+    if failures:
+        none = ". None validated" if len(failures) == len(parts) else ""
+        yield _composite(f'"{path}" must validate all the schemas (allOf){none}')
+
+
+def _alternatives(
+    parts: Sequence[dict[str, Any]], value: Any, path: str, *, exactly: bool
+) -> Iterator[Cause]:
+    """anyOf and oneOf; where none fits, also what the nearest alternative lacks."""
+    outcomes = [list(_against(part, value, path)) for part in parts]
+    valid = sum(not outcome for outcome in outcomes)
+    if not parts or valid == 1 or (valid and not exactly):
+        return
+    if not exactly:
+        yield _composite(f'"{path}" must validate at least one schema (anyOf)')
+    else:
+        count = f"Found {valid} valid alternatives" if valid else "Found none valid"
+        yield _composite(f'"{path}" must validate one and only one schema (oneOf). {count}')
+    if not valid:
+        yield from min(outcomes, key=len)
+
+
+def _composite(detail: str) -> Cause:
+    """An error of the object as a whole; Kubernetes prints its missing path as `<nil>`."""
+    return causes.invalid("<nil>", "", detail)
 
 
 def _against(part: dict[str, Any], value: Any, path: str) -> Iterator[Cause]:

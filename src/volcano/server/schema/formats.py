@@ -18,7 +18,9 @@ QUANTITY_MESSAGE = (
 )
 
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
-_HOSTNAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?")
+_HOSTNAME = re.compile(
+    r"(?=.{1,253}$)([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?\.)*[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?"
+)
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _DURATION = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)([\d.]+(ns|us|µs|ms|s|m|h))*|0")
 
@@ -89,9 +91,11 @@ def _matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
     return lambda text: pattern.fullmatch(text) is not None
 
 
+_is_network = _is(lambda text: ipaddress.ip_network(text, strict=False))
+
 STRING_FORMATS: Mapping[str, Callable[[str], bool]] = {
-    "byte": is_base64,
-    "cidr": _is(ipaddress.ip_network),
+    "byte": lambda text: bool(text) and is_base64(text),
+    "cidr": lambda text: "/" in text and _is_network(text),
     "date": _is(lambda text: parse_timestamp(f"{text}T00:00:00Z")),
     "date-time": is_time,
     "datetime": is_time,
