@@ -45,7 +45,7 @@ WATCH_SECONDS_MAX = 540
 CLIENT_BACKOFF_SECONDS_MAX = 30.0
 """Longest pause of an informer between attempts at a server that does not answer."""
 
-INFORMER_EVENTS_PER_SLICE = 32
+INFORMER_EVENTS_PER_SLICE = 16
 """Watch events an informer handles before it lets others run."""
 
 QUEUE_BACKOFF_SECONDS_MAX = 60.0
@@ -201,8 +201,9 @@ PROCESS_GONE_SECONDS_MAX = 5.0
 FLEET_NODES_MAX = 100_000
 """Nodes of one fleet file; more is taken for a slip of the pen."""
 
-CONTROLLER_REQUESTS_IN_FLIGHT = 64
-"""Requests that one reconciliation has under way at the same time (pods of a gang)."""
+CONTROLLER_REQUESTS_IN_FLIGHT = 24
+"""Requests that one reconciliation has under way at the same time (pods of a gang); in process
+they all start in one turn of the loop, which they must not hold for more than 5 ms."""
 
 CONTROLLER_RESTART_SECONDS_MAX = 30.0
 """Longest pause before a controller that crashed is started again."""

@@ -69,6 +69,7 @@ class JobController(Controller):
         self._classes = informers.of(PRIORITY_CLASS)
         self._claims = informers.of(PERSISTENT_VOLUME_CLAIM)
         self._pods: dict[str, JobPods] = {}
+        self._facts: dict[str, PodFact] = {}
         self._memory: dict[str, _Memory] = {}
         self._commands.add_index(_BY_TARGET, _target_keys)
         self._claims.add_index(_BY_NAMESPACE, lambda claim: (namespace_of(claim),))
@@ -188,15 +189,19 @@ class JobController(Controller):
                 self.queue.add(key)
 
     def _pod_changed(self, change: Change) -> None:
-        old = fact_of(change.old) if change.old is not None else None
+        pod_key = key_of(change.either)
+        old = self._facts.get(pod_key)
         new = fact_of(change.new) if change.new is not None else None
-        fact = new or old
+        # The last state of a removed pod may say more than was seen of it before.
+        fact = new or (fact_of(change.old) if old and change.old else None)
         if fact is None or old == new:
             return
         pods = self._pods.setdefault(fact.job_uid, JobPods())
         if new is not None:
+            self._facts[pod_key] = new
             pods.put(new)
         else:
+            self._facts.pop(pod_key, None)
             pods.remove(fact)
             if not pods.tasks:
                 del self._pods[fact.job_uid]
