@@ -224,6 +224,17 @@ def test_killed_by_someone_else_is_reported_with_a_reason(folder, here):
     assert "cannot be accounted for" in result.message
 
 
+def test_what_outlives_its_shim_is_killed_by_the_next_node(folder, here):
+    limited(here)
+    record = launch.launch(folder, order("setsid sleep 985; sleep 985"), here)
+    wait_until(lambda: sleeping("985"))
+    os.killpg(record.process.pid, signal.SIGKILL)
+    wait_until(lambda: not processes.is_alive(record.process))
+    run_, _ = launch.adopt(folder, "main", here)
+    assert run_.ended.reason == "ContainerStatusUnknown"
+    wait_until(lambda: not sleeping("985"), about="no process left")
+
+
 def test_a_run_of_another_boot_is_over(folder, here):
     record = launch.launch(folder, order("sleep 60"), here)
     other = replace(here, boot_id="another")

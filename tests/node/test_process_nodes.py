@@ -62,6 +62,22 @@ async def test_a_bound_pod_runs_and_its_log_can_be_read(cluster):
     assert conditions["Ready"] == "False"
 
 
+async def test_binding_and_running_are_both_in_the_conditions(cluster):
+    container = {"name": "main", "image": "i", "command": ["true"]}
+    pod = await cluster.create(nodeName="", containers=[container])
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "a", "uid": pod["metadata"]["uid"]},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": "node-2"},
+    }
+    await cluster.client.create_subresource(POD, "a", "binding", binding, "default")
+    pod = await cluster.until("Succeeded")
+    conditions = {c["type"]: c["status"] for c in pod["status"]["conditions"]}
+    assert conditions["PodScheduled"] == "True"
+    assert conditions["Initialized"] == "True"
+
+
 async def test_an_exit_code_fails_the_pod(cluster):
     await cluster.run(["sh", "-c", "exit 42"])
     pod = await cluster.until("Failed")

@@ -264,7 +264,7 @@ def adopt(folder: PodFolder, container: str, here: Machine) -> tuple[Run, RunRec
             run = replace(run, last=last.ended)
         if run.running:
             return run, record
-        cgroups.remove(record.intent.cgroups)
+        _sweep(record)
         last = run
     return last or Run(), None
 
@@ -294,13 +294,23 @@ def settle(record: RunRecord, here: Machine) -> Run:
     if record.process is not None:
         processes.reap(record.process.pid)
     run = _observe(record, here)
+    _sweep(record)
+    return run
+
+
+def _sweep(record: RunRecord) -> None:
+    """Kill what is left in the group of a run that ended, and remove the group.
+
+    Raises:
+        NodeError: a process does not go away.
+    """
     deadline = time.monotonic() + PROCESS_GONE_SECONDS_MAX
     while True:
         left = cgroups.pids_in(record.intent.cgroups)
         for pid in left:
             processes.send_kill(pid)
         if not left and cgroups.remove(record.intent.cgroups):
-            return run
+            return
         if time.monotonic() > deadline:
             raise NodeError(f"processes {left} of {record.path} do not go away after SIGKILL")
         time.sleep(_POLL_SECONDS)

@@ -231,7 +231,7 @@ class _State:
             if spec.role is Role.SIDECAR:
                 if not self._apps_done():
                     self._start_if_due(spec, run)
-                if not run.has_started:
+                if not run.has_started and not self._apps_started():
                     return "Pending"
                 continue
             if run.ended is not None and run.ended.exit_code == 0:

@@ -140,6 +140,7 @@ class Registration:
         self._clock = clock
         self._uids: dict[str, str] = {}
         self._conditions: dict[str, list[JsonObject]] = {}
+        self._deleted: set[str] = set()
 
     async def register(self) -> None:
         """Create or update all nodes, process nodes first; tries until the API takes them.
@@ -243,11 +244,19 @@ class Registration:
         await self._client.create(LEASE, lease, LEASE_NAMESPACE)
 
     async def _try(self, name: str, step: _Step) -> None:
-        """One heartbeat; one that fails is told and comes again at its next time."""
+        """One heartbeat; one that fails is told and comes again at its next time.
+
+        A node that a user has deleted stays deleted until the runner is started again.
+        """
+        if name in self._deleted:
+            return
         try:
             await step(name)
         except ApiError as error:
-            if error.reason != "NotFound":
+            if error.reason == "NotFound" and step == self._beat:
+                self._deleted.add(name)
+                _log.info("node.deleted_by_user", node=name)
+            else:
                 _log.warning("node.heartbeat_not_taken", node=name, error=error.message)
 
     async def _insist(self, name: str, step: _Step) -> None:

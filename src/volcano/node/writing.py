@@ -57,12 +57,20 @@ class StatusWriter:
                     patch_type=PatchType.STRATEGIC,
                 )
         except ApiError as error:
-            if error.reason == "NotFound" or (error.reason == "Conflict" and error.code == 409):
+            if error.reason in {"NotFound", "Conflict"} and await self._is_missing(pod):
                 return GONE
             return self._try_again(pod, error)
         self._failures.pop(uid, None)
         self._taken[uid] = answer
         return None
+
+    async def _is_missing(self, pod: JsonObject) -> bool:
+        """Whether the API has no pod of that uid: containers are killed on this answer alone."""
+        try:
+            stored = await self._client.get(POD, name_of(pod), namespace_of(pod))
+        except ApiError as error:
+            return error.reason == "NotFound"
+        return uid_of(stored) != uid_of(pod)
 
     def is_gone(self, answer: float | None) -> bool:
         """Whether `write` found no such pod."""
