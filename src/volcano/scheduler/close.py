@@ -22,6 +22,7 @@ from volcano.scheduler.model.job import (
     PHASE_PENDING,
     PHASE_RUNNING,
     PHASE_UNKNOWN,
+    PodGroup,
 )
 from volcano.scheduler.model.task import SCHEDULED_STATUSES, Task, TaskStatus
 from volcano.scheduler.session import Session
@@ -36,6 +37,26 @@ def close(session: Session, result: CycleResult) -> None:
     """Tell of every job what has changed."""
     for job in session.snapshot.jobs.values():
         _close_job(session, job, result)
+    for group in session.snapshot.orphans:
+        _close_orphan(session, group, result)
+
+
+def _close_orphan(session: Session, group: PodGroup, result: CycleResult) -> None:
+    message = f"queue {group.queue} does not exist"
+    wanted = (_UNSCHEDULABLE, "NotEnoughResources", message)
+    status = group.obj.get("status") or {}
+    conditions, changed = _with_condition(session, status.get("conditions") or [], wanted)
+    result.report.waiting[group.key] = message
+    if changed:
+        _update(group, {**status, "conditions": conditions}, result)
+        result.events.append(_group_event(group, wanted))
+
+
+def _update(group: PodGroup, status: JsonObject, result: CycleResult) -> None:
+    meta = metadata(group.obj)
+    result.pod_groups.append(
+        PodGroupUpdate(meta.get("namespace", ""), meta.get("name", ""), group.uid, status)
+    )
 
 
 def _close_job(session: Session, job: JobView, result: CycleResult) -> None:
@@ -56,16 +77,9 @@ def _close_job(session: Session, job: JobView, result: CycleResult) -> None:
         result.report.waiting[job.key] = wanted[2]
     status = _status(job, conditions, unschedulable=unschedulable)
     if changed or _differs(job.group.obj.get("status") or {}, status):
-        result.pod_groups.append(
-            PodGroupUpdate(
-                metadata(job.group.obj).get("namespace", ""),
-                metadata(job.group.obj).get("name", ""),
-                job.group.uid,
-                status,
-            )
-        )
+        _update(job.group, status, result)
     if changed and wanted is not None:
-        result.events.append(_group_event(job, wanted))
+        result.events.append(_group_event(job.group, wanted))
     if job.state.pending:
         _close_pods(session, job, text, result)
 
@@ -74,13 +88,13 @@ def _gang_text(job: JobView, state: GroupState, text: str) -> str:
     return f"{state.missing}/{job.task_count} tasks in gang unschedulable: {text}"
 
 
-def _group_event(job: JobView, wanted: tuple[str, str, str]) -> EventNote:
+def _group_event(group: PodGroup, wanted: tuple[str, str, str]) -> EventNote:
     reference = {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
-        "namespace": metadata(job.group.obj).get("namespace", ""),
-        "name": metadata(job.group.obj).get("name", ""),
-        "uid": job.group.uid,
+        "namespace": metadata(group.obj).get("namespace", ""),
+        "name": metadata(group.obj).get("name", ""),
+        "uid": group.uid,
     }
     if wanted[0] == _SCHEDULED:
         return EventNote(reference, "Normal", _SCHEDULED, "pod group is ready")

@@ -92,7 +92,6 @@ def _run(
     report.enqueued = len(session.enqueued)
     report.bound = len(session.binds)
     report.discarded = session.discarded
-    report.waiting.update(session.snapshot.hidden)
     _lap(seconds, "close", mark, timer)
     return result
 

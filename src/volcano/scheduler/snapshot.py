@@ -231,6 +231,11 @@ class FitFailure:
     lacks: tuple[Lack, ...] = ()
     headline: str = ""
 
+    @property
+    def is_total(self) -> bool:
+        """Whether every node refused."""
+        return bool(self.headline) or sum(count for _, count in self.reasons) == self.nodes
+
 
 @dataclass(slots=True)
 class Snapshot:
@@ -239,7 +244,7 @@ class Snapshot:
     Attributes:
         timestamp: the time of the cycle, as written in conditions.
         total: allocatable of all nodes, by axis.
-        hidden: job key → why the cycle leaves it alone (its queue does not exist, …).
+        orphans: groups whose queue does not exist: the cycle leaves them alone.
     """
 
     timestamp: str
@@ -249,7 +254,7 @@ class Snapshot:
     jobs: dict[str, JobView]
     queues: Mapping[str, Queue]
     total: dict[int, float]
-    hidden: dict[str, str]
+    orphans: list[PodGroup]
 
     def digest(self) -> str:
         """A hash of everything a statement can change."""
@@ -262,13 +267,13 @@ class Snapshot:
 def take_snapshot(state: ClusterState, now: float, seed: int) -> Snapshot:
     """The world as the state has it now."""
     jobs: dict[str, JobView] = {}
-    hidden: dict[str, str] = {}
+    orphans: list[PodGroup] = []
     for key, job in state.jobs.items():
         group = job.group
         if group is None:
             continue
         if group.queue not in state.queues:
-            hidden[key] = f"queue {group.queue} does not exist"
+            orphans.append(group)
             continue
         jobs[key] = _job_view(state, job, group)
     nodes = NodeView(state, seed)
@@ -280,7 +285,7 @@ def take_snapshot(state: ClusterState, now: float, seed: int) -> Snapshot:
         jobs=jobs,
         queues=dict(state.queues),
         total=nodes.total(),
-        hidden=hidden,
+        orphans=orphans,
     )
 
 

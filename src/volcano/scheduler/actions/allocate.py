@@ -10,7 +10,7 @@ from typing import Any
 
 from volcano.scheduler.hooks import Hooks
 from volcano.scheduler.model.job import PHASE_INQUEUE
-from volcano.scheduler.model.task import READY_STATUSES, Task, TaskStatus
+from volcano.scheduler.model.task import READY_STATUSES, Task, TaskClass, TaskStatus
 from volcano.scheduler.session import Session
 from volcano.scheduler.snapshot import NO_COUNTS, JobView
 from volcano.scheduler.statement import Statement
@@ -39,7 +39,13 @@ def execute(session: Session) -> None:
             continue
         if hooks.overused(queues[name]):
             for _, key in jobs:
-                session.snapshot.jobs[key].reason = f"queue {name} has used up its share"
+                job = session.snapshot.jobs[key]
+                _blame(
+                    session,
+                    job,
+                    worksheets[key][-1][-1].spec,
+                    f"queue {name} has used up its share",
+                )
             continue
         _, key = heapq.heappop(jobs)
         job = session.snapshot.jobs[key]
@@ -70,6 +76,8 @@ def _worksheets(session: Session) -> Mapping[str, Runs]:
         runs = _runs(hooks, job)
         if runs:
             worksheets[key] = runs
+        elif all(task.gates for task in job.state.pending.values()):
+            job.reason = "all waiting tasks are held by scheduling gates"
     return worksheets
 
 
@@ -121,7 +129,7 @@ def _place(session: Session, job: JobView, runs: Runs, statement: Statement) -> 
         else:
             limit = hooks.headroom(queue, cls, len(run))
             if limit <= 0:
-                job.task_reasons[cls.id] = hooks.headroom_reason(queue, cls)
+                _blame(session, job, cls, hooks.headroom_reason(queue, cls))
                 runs.pop()
                 continue
             placed = statement.place(job, run, limit, session.expect(cls), enough)
@@ -135,6 +143,15 @@ def _place(session: Session, job: JobView, runs: Runs, statement: Statement) -> 
             if not _can_still_start(hooks, job, runs, failed):
                 return False
     return False
+
+
+def _blame(session: Session, job: JobView, cls: TaskClass, queue_reason: str) -> None:
+    """Say that the queue holds a class back, unless no node would take it anyway."""
+    failure = session.explainer.explain(cls)
+    if failure.is_total:
+        job.failures[cls.id] = failure
+    else:
+        job.task_reasons[cls.id] = queue_reason
 
 
 def _can_still_start(hooks: Hooks, job: JobView, runs: Runs, failed: set[int]) -> bool:
