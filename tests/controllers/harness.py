@@ -13,16 +13,16 @@ import anyio
 
 from tests.waiting import eventually
 from volcano import webhooks
-from volcano.api.kinds import ALL_KINDS, COMMAND, EVENT, JOB, POD, POD_GROUP, Kind
+from volcano.api.kinds import COMMAND, EVENT, JOB, POD, POD_GROUP, Kind
 from volcano.api.objects import JsonObject, metadata, name_of, uid_of
 from volcano.base.clock import SystemClock, timestamp
 from volcano.base.errors import ApiError
-from volcano.base.identity import AUTHENTICATED, MASTERS, UserInfo
+from volcano.base.identity import AUTHENTICATED, MASTERS, UserInfo, service_account
 from volcano.client.client import Client
 from volcano.client.transport import LocalTransport
 from volcano.controllers.manager import Manager
 from volcano.server.assembly import Server, ServerConfig, build
-from volcano.server.auth import pki
+from volcano.server.auth import default_roles, pki
 
 ADMIN = UserInfo("admin", groups=(MASTERS, AUTHENTICATED))
 NAMESPACE = "default"
@@ -187,8 +187,9 @@ async def cluster(folder: Path, *, controllers: bool = True) -> AsyncIterator[Cl
 
 def start_manager(server: Server) -> Manager:
     """Controllers for a server; the caller runs them."""
-    client = Client(LocalTransport(server.api, ADMIN), user_agent="vc-controller-manager")
-    return Manager(client, SystemClock(), builtin=ALL_KINDS)
+    user = service_account(default_roles.SYSTEM_NAMESPACE, default_roles.CONTROLLERS)
+    client = Client(LocalTransport(server.api, user), user_agent="vc-controller-manager")
+    return Manager(client, SystemClock())
 
 
 def state_of(job: JsonObject) -> JsonObject:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
-from volcano.api.kinds import Kind
+from volcano.api.kinds import ALL_KINDS, Kind
 from volcano.base.clock import Clock
 from volcano.base.limits import CONTROLLER_RESTART_SECONDS_MAX
 from volcano.client.client import Client
@@ -30,11 +30,11 @@ class Manager:
     Args:
         client: speaks for the controllers; closed by whoever made it.
         builtin: also run what a real cluster has of its own (`controllers.builtin`), over the
-            objects of these kinds; None on a real cluster.
+            objects of these kinds; none on a real cluster.
     """
 
     def __init__(
-        self, client: Client, clock: Clock, *, builtin: Sequence[Kind] | None = None
+        self, client: Client, clock: Clock, *, builtin: Sequence[Kind] = ALL_KINDS
     ) -> None:
         self._clock = clock
         self._informers = Informers(client, clock)
@@ -46,7 +46,7 @@ class Manager:
             PodGroupController(context),
             JobTtlController(context),
         ]
-        if builtin is not None:
+        if builtin:
             controllers += [
                 GarbageCollector(context, builtin),
                 NamespaceController(context, builtin),

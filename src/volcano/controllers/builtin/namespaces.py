@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 
 from volcano.api.kinds import NAMESPACE, Kind
-from volcano.api.objects import JsonObject, metadata, name_of
+from volcano.api.objects import JsonObject, metadata, name_of, uid_of
 from volcano.base.errors import ApiError
 from volcano.client.informer import Change
+from volcano.controllers.effects import Delete
 from volcano.controllers.runtime import Context, Controller
 
 _FINALIZER = "kubernetes"
@@ -50,8 +51,13 @@ class NamespaceController(Controller):
             listed = await self.context.client.list(kind, namespace)
             if not listed["items"]:
                 return False
-            if any("deletionTimestamp" not in metadata(item) for item in listed["items"]):
-                await self.context.client.delete_collection(kind, namespace)
+            gone = [
+                Delete(kind, namespace, name_of(item), uid=uid_of(item))
+                for item in listed["items"]
+                if "deletionTimestamp" not in metadata(item)
+            ]
+            if gone:
+                await self.apply(namespace, gone)
                 listed = await self.context.client.list(kind, namespace)
             return bool(listed["items"])
         except ApiError as error:
