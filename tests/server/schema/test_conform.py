@@ -200,3 +200,24 @@ def test_prune_is_idempotent(obj):
     once = copy.deepcopy(obj)
     assert CUSTOM.prune(obj) == []
     assert obj == once
+
+
+@pytest.mark.parametrize(
+    ("volume", "where"),
+    [
+        ({"name": 1}, "Volume.spec.volumes.name of type string"),
+        (
+            {"name": "v", "emptyDir": 1},
+            "Volume.spec.volumes.VolumeSource.emptyDir of type v1.EmptyDirVolumeSource",
+        ),
+        (
+            {"name": "v", "configMap": {"name": 1}},
+            "ConfigMapVolumeSource.spec.volumes.VolumeSource.configMap."
+            "LocalObjectReference.name of type string",
+        ),
+    ],
+)
+def test_embedded_structs_are_named_on_the_way(volume, where):
+    with pytest.raises(DecodeError) as caught:
+        POD.prune({"spec": {"volumes": [volume]}})
+    assert str(caught.value) == f"json: cannot unmarshal number into Go struct field {where}"

@@ -84,3 +84,9 @@ def test_strict_answer():
         'Pod in version "v1" cannot be handled as a Pod: '
         'strict decoding error: unknown field "a", unknown field "b"'
     )
+
+
+def test_a_kind_that_is_no_text():
+    with pytest.raises(ApiError) as caught:
+        decode_object(b'{"kind": 1}', "Pod")
+    assert "cannot unmarshal number into Go struct field .kind of type string" in str(caught.value)

@@ -8,26 +8,8 @@ from typing import Any
 
 from volcano.api.objects import JsonObject
 from volcano.server.schema.formats import QUANTITY_MESSAGE, base64_error_at
+from volcano.server.schema.go_types import embedded, named_type
 from volcano.server.schema.node import Node
-
-_GO_STRING_TYPES = {
-    ("Container", "imagePullPolicy"): "v1.PullPolicy",
-    ("Container", "terminationMessagePolicy"): "v1.TerminationMessagePolicy",
-    ("ContainerPort", "protocol"): "v1.Protocol",
-    ("ObjectMeta", "uid"): "types.UID",
-    ("OwnerReference", "uid"): "types.UID",
-    ("PodSpec", "dnsPolicy"): "v1.DNSPolicy",
-    ("PodSpec", "restartPolicy"): "v1.RestartPolicy",
-    ("PodStatus", "phase"): "v1.PodPhase",
-    ("Secret", "type"): "v1.SecretType",
-    ("ServicePort", "protocol"): "v1.Protocol",
-    ("ServiceSpec", "sessionAffinity"): "v1.ServiceAffinity",
-    ("ServiceSpec", "type"): "v1.ServiceType",
-    ("Taint", "effect"): "v1.TaintEffect",
-    ("Toleration", "effect"): "v1.TaintEffect",
-    ("Toleration", "operator"): "v1.TolerationOperator",
-}
-"""Named Go string types that decoding errors show instead of `string`."""
 
 
 class DecodeError(ValueError):
@@ -60,7 +42,8 @@ class _Place:
         self.stack = stack
 
     def below(self, struct: str, name: str) -> "_Place":
-        return _Place(struct, (*self.stack, name))
+        inner = embedded(struct, name)
+        return _Place(struct, (*self.stack, inner, name) if inner else (*self.stack, name))
 
 
 class _Walk:
@@ -135,25 +118,28 @@ def json_type(value: Any) -> str:
 
 
 def _mismatch(node: Node, value: Any, place: _Place) -> str:
-    kind = json_type(value)
+    kind, go_type = json_type(value), node.go_type
+    name = place.stack[-1] if place.stack else ""
     match node.shape:
         case "quantity":
             return QUANTITY_MESSAGE
         case "int-or-string":
-            return f"json: cannot unmarshal {kind} into Go value of type int32"
+            go_type = "int32"
         case "time" if kind == "string":
             layout = "2006-01-02T15:04:05Z07:00"
             return f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"'
         case "time":
-            return f"json: cannot unmarshal {kind} into Go value of type string"
+            go_type = "string"
         case "bytes" if kind == "string":
             return f"illegal base64 data at input byte {base64_error_at(value) or 0}"
         case "integer" if kind == "number":
             kind = f"number {value}"
-    name = place.stack[-1] if place.stack else ""
-    go_type = node.go_type
-    if node.shape == "string":
-        go_type = _GO_STRING_TYPES.get((place.struct, name), go_type)
+        case "map" if node.values is not None and node.values.shape == "quantity":
+            go_type = "v1.ResourceList"
+        case "string" | "array":
+            go_type = named_type(place.struct, name) or go_type
+            if node.shape == "string":
+                go_type = go_type.removeprefix("[]")
     field = ".".join(place.stack)
     if not field:
         return f"json: cannot unmarshal {kind} into Go value of type {go_type}"

@@ -81,6 +81,14 @@ def decode_object(
             f'"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }}'
         )
         raise unrecognized(kind, detail, body)
+    for field in ("apiVersion", "kind"):
+        named = value.get(field)
+        if named is not None and not isinstance(named, str):
+            detail = (
+                f"couldn't get version/kind; json parse error: json: cannot unmarshal "
+                f"{json_type(named)} into Go struct field .{field} of type string"
+            )
+            raise unrecognized(kind, detail, body)
     return value, duplicates
 
 

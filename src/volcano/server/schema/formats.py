@@ -67,8 +67,8 @@ def base64_error_at(text: str) -> int | None:
         for index, char in enumerate(plain):
             if not (char.isascii() and (char.isalnum() or char in "+/")):
                 return index
-        return len(plain)
-    return None if len(plain) % 4 == 0 else len(plain)
+        return len(plain) // 4 * 4
+    return None if len(plain) % 4 == 0 else len(plain) // 4 * 4
 
 
 def is_base64(value: Any) -> bool:
