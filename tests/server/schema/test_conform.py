@@ -212,8 +212,10 @@ def test_prune_is_idempotent(obj):
         ),
         (
             {"name": "v", "configMap": {"name": 1}},
-            "ConfigMapVolumeSource.spec.volumes.VolumeSource.configMap."
-            "LocalObjectReference.name of type string",
+            (
+                "ConfigMapVolumeSource.spec.volumes.VolumeSource.configMap."
+                "LocalObjectReference.name of type string"
+            ),
         ),
     ],
 )
