@@ -92,6 +92,14 @@ def test_a_session_of_its_own_without_descriptors_of_ours(folder, here):
     } or any(name.startswith("pipe:") for name in files)
 
 
+def test_signals_have_their_defaults(folder, here):
+    _, log = run(folder, here, "grep -E '^Sig(Blk|Ign)' /proc/self/status")
+    masks = {line.split(":")[0]: int(line.split()[1], 16) for line in log.splitlines()}
+    background = {signal.SIGINT, signal.SIGQUIT}
+    assert masks["SigBlk"] == 0
+    assert masks["SigIgn"] == sum(1 << (number - 1) for number in background), "as of any sh job"
+
+
 def test_sigterm_is_passed_on(folder, here):
     script = "trap 'echo got it; exit 7' TERM; echo ready; while :; do sleep 0.05; done"
     record = launch.launch(folder, order(script), here)

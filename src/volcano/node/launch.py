@@ -26,17 +26,13 @@ from volcano.node import cgroups, machine, processes, records, volumes
 from volcano.node.cgroups import Cgroups, Limits
 from volcano.node.plan import Run
 from volcano.node.records import Intent, PodFolder, RunRecord
+from volcano.node.spawn import spawn_session
 from volcano.node.volumes import Mount
 
 SHELL = "/bin/sh"
 SHIM = Path(__file__).with_name("shim.sh")
 ENTER = Path(__file__).with_name("enter.py")
 _POLL_SECONDS = 0.001
-_RESET_SIGNALS = tuple(
-    number
-    for number in signal.valid_signals()
-    if number not in {signal.SIGKILL, signal.SIGSTOP} and number < signal.SIGRTMIN
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +77,7 @@ def _can_mount() -> bool:
         target = f"/volcano-probe-{os.getpid()}"
         plan = _write_enter_plan(Path(folder), [Mount(Path(folder), target)], "/")
         command = [*_enter_command(plan), SHELL, "-c", f"test -e {target}/mnt"]
-        quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
-        pid = os.posix_spawn(command[0], command, {}, file_actions=quiet)
+        pid = spawn_session(command[0], command, {})
         _, status = os.waitpid(pid, 0)
         return os.waitstatus_to_exitcode(status) == 0
 
@@ -211,17 +206,8 @@ def _spawn(
         command = ["/usr/bin/env", *pairs, *command]
         env = {name: value for name, value in env.items() if name not in odd}
     arguments = [SHELL, str(SHIM), str(run_dir), claim, directory, " ".join(groups), *command]
-    quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
     try:
-        return os.posix_spawn(
-            SHELL,
-            arguments,
-            env,
-            file_actions=quiet,
-            setsid=True,
-            setsigmask=(),
-            setsigdef=_RESET_SIGNALS,
-        )
+        return spawn_session(SHELL, arguments, env)
     except (OSError, ValueError) as error:
         records.give_up(run_dir, attempt)
         raise NodeError(f"the shim of {run_dir} cannot be started: {error}") from error
