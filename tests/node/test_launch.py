@@ -97,7 +97,8 @@ def test_signals_have_their_defaults(folder, here):
     masks = {line.split(":")[0]: int(line.split()[1], 16) for line in log.splitlines()}
     background = {signal.SIGINT, signal.SIGQUIT}
     assert masks["SigBlk"] == 0
-    assert masks["SigIgn"] == sum(1 << (number - 1) for number in background), "as of any sh job"
+    standard = masks["SigIgn"] & 0x7FFFFFFF
+    assert standard == sum(1 << (number - 1) for number in background), "as of any sh job"
 
 
 def test_sigterm_is_passed_on(folder, here):
