@@ -369,23 +369,10 @@ class Scheduler:
         names = sorted({job.queue for job in self.jobs.values()})
         guaranteed = {}
         for name in self.queues:
-            guaranteed = plus(guaranteed, amounts(self.spec(name, "guarantee", "resource")))
-        self.limit, self.deserved, request = {}, {}, {}
-        for name in names:
-            own = amounts(self.spec(name, "guarantee", "resource"))
-            limit = {
-                k: max(v - guaranteed.get(k, 0), 0) + own.get(k, 0) for k, v in self.total.items()
-            }
-            for k, v in amounts(self.spec(name, "capability")).items():
-                limit[k] = min(limit.get(k, 0), v)
-            self.limit[name] = limit
-            request[name] = {}
-            for job in self.jobs.values():
-                if job.queue == name:
-                    for pod in job.pods:
-                        if pod.status in (*Job.ALLOCATED, "Pending"):
-                            request[name] = plus(request[name], pod.request)
-            self.deserved[name] = dict.fromkeys(self.total, 0.0)
+            guaranteed = plus(guaranteed, self.guarantee(name))
+        self.limit = {name: self.real_capability(name, guaranteed) for name in names}
+        self.deserved = {name: dict.fromkeys(self.total, 0.0) for name in names}
+        request = {name: self.asked(name) for name in names}
         remaining = {k: float(v) for k, v in self.total.items()}
         unmet = list(names)
         while unmet:
@@ -394,20 +381,11 @@ class Scheduler:
                 break
             change = dict.fromkeys(remaining, 0.0)
             for name in list(unmet):
-                before, after = self.deserved[name], {}
-                own = amounts(self.spec(name, "guarantee", "resource"))
-                for k in before.keys() | own.keys():
-                    got = (
-                        before.get(k, 0.0)
-                        + remaining.get(k, 0.0) * (self.spec(name, "weight") or 0) / weights
-                    )
-                    if k in self.limit[name]:
-                        got = min(got, self.limit[name][k])
-                    after[k] = max(min(got, request[name].get(k, 0)), own.get(k, 0))
+                before = self.deserved[name]
+                after = self.next_portion(name, remaining, weights, request[name])
                 self.deserved[name] = after
-                if all(v - after.get(k, 0) < 0.1 for k, v in request[name].items()) or all(
-                    before.get(k, 0.0) == v for k, v in after.items()
-                ):
+                met = all(v - after.get(k, 0) < 0.1 for k, v in request[name].items())
+                if met or all(before.get(k, 0.0) == v for k, v in after.items()):
                     unmet.remove(name)
                 for k in change:
                     change[k] += after.get(k, 0.0) - before.get(k, 0.0)
@@ -415,6 +393,36 @@ class Scheduler:
             if all(v < 0.1 for v in left.values()) or left == remaining:
                 break
             remaining = left
+
+    def guarantee(self, name):
+        return amounts(self.spec(name, "guarantee", "resource"))
+
+    def real_capability(self, name, guaranteed):
+        own = self.guarantee(name)
+        limit = {k: max(v - guaranteed.get(k, 0), 0) + own.get(k, 0) for k, v in self.total.items()}
+        for k, v in amounts(self.spec(name, "capability")).items():
+            limit[k] = min(limit.get(k, 0), v)
+        return limit
+
+    def asked(self, name):
+        total = {}
+        for job in self.jobs.values():
+            for pod in job.pods:
+                if job.queue == name and pod.status in (*Job.ALLOCATED, "Pending"):
+                    total = plus(total, pod.request)
+        return total
+
+    def next_portion(self, name, remaining, weights, request):
+        before, own, after = self.deserved[name], self.guarantee(name), {}
+        for k in before.keys() | own.keys():
+            got = (
+                before.get(k, 0.0)
+                + remaining.get(k, 0.0) * (self.spec(name, "weight") or 0) / weights
+            )
+            if k in self.limit[name]:
+                got = min(got, self.limit[name][k])
+            after[k] = max(min(got, request.get(k, 0)), own.get(k, 0))
+        return after
 
     def held(self, name):
         total = {}

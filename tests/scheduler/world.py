@@ -77,6 +77,7 @@ def pod(
         requests["memory"] = memory
     if gpu := more.pop("gpu", None):
         requests["nvidia.com/gpu"] = str(gpu)
+    requests |= {key: str(more.pop(key)) for key in list(more) if "/" in key}
     meta = {
         "name": name,
         "namespace": namespace,

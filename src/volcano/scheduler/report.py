@@ -84,7 +84,11 @@ def _origin(job: JobView) -> str:
     if not job.failures and not job.task_reasons:
         return ""
     troubled = job.failures.keys() | job.task_reasons.keys()
-    tasks = [task for task in job.waiting_tasks() if task.spec.id in troubled]
+    tasks = [
+        task
+        for task in job.waiting_tasks()
+        if task.spec.id in troubled and task.uid not in job.last_placed
+    ]
     if not tasks:
         return ""
     task = min(tasks, key=lambda task: task.order)
