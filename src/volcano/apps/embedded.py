@@ -6,16 +6,12 @@ their own ServiceAccounts, only without a socket.
 """
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
 
 from volcano import webhooks
-from volcano.api import kinds
-from volcano.api.kinds import Kind
-from volcano.api.objects import JsonObject
 from volcano.base.clock import Clock
 from volcano.base.errors import NodeError
 from volcano.base.http import Request, Response
@@ -30,23 +26,6 @@ from volcano.server.auth import default_roles
 from volcano.server.auth.pki import Pki
 
 log = structlog.get_logger(__name__)
-
-QUEUES: Sequence[tuple[Kind, JsonObject]] = tuple(
-    (
-        kinds.QUEUE,
-        {
-            "apiVersion": kinds.QUEUE.api_version,
-            "kind": kinds.QUEUE.kind,
-            "metadata": {"name": name},
-            "spec": spec,
-        },
-    )
-    for name, spec in (
-        ("root", {"weight": 1, "reclaimable": False}),
-        ("default", {"weight": 1, "reclaimable": True, "parent": "root"}),
-    )
-)
-"""The queues every cluster starts with (spec scheduler 4.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +64,7 @@ class Cluster:
                 mutating=webhooks.mutating(checks),
                 validating=webhooks.validating(checks),
                 pod_logs=self._nodes,
-                initial=QUEUES,
+                ready=self.controllers_ready,
             ),
             clock,
         )
@@ -114,6 +93,10 @@ class Cluster:
         if running.done():
             waiting.cancel()
             raise NodeError(f"the nodes have ended: {running.exception()!r}")
+
+    def controllers_ready(self) -> bool:
+        """Whether the controllers have listed everything and the first queues are open."""
+        return self._controllers.ready()
 
     async def failed(self) -> BaseException:
         """Return the reason as soon as controllers or nodes end by themselves."""

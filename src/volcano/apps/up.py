@@ -6,8 +6,10 @@ Writes `<data>/kubeconfig` and, when ready, `<data>/run.json`; the command line 
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
+import resource
 import signal
 import socket
 import sys
@@ -100,6 +102,7 @@ async def serve(options: UpOptions, clock: Clock, stopped: asyncio.Event) -> Non
         async with _front(cluster, keys, listener), _scheduler(cluster, keys, url, options, clock):
             kubeconfig.write_kubeconfig(options.data / KUBECONFIG_NAME, keys, url)
             await cluster.nodes_registered()
+            settle_memory()
             _write_run(options.data, url, clock)
             print_banner(options, fleet, url)
             failure = asyncio.create_task(cluster.failed())
@@ -184,6 +187,19 @@ def _write_token(cluster: Cluster, path: Path) -> None:
     pki.write_private(path, token.encode())
 
 
+def settle_memory() -> None:
+    """Spare the collector what stays for good, and let it look seldom: its pauses stop the loop."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*limits.COLLECTOR_THRESHOLDS)
+
+
+def raise_file_limit() -> None:
+    """Use all the file descriptors allowed: every running container and watcher holds one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 def _write_run(data: Path, url: str, clock: Clock) -> None:
     process = local.read_process(os.getpid())
     run = {
@@ -227,6 +243,7 @@ def main(data: Path | None, port: int | None, nodes: str, log_level: str) -> Non
     import uvloop
 
     logging.configure(log_level)
+    raise_file_limit()
     folder = (data or default_data_dir(os.environ, Path.home())).expanduser().absolute()
     try:
         uvloop.run(_main(UpOptions(folder, port, nodes)))

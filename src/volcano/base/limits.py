@@ -291,3 +291,6 @@ STOP_GRACE_SECONDS = 30.0
 
 COMPONENT_TOKEN_SECONDS = 24 * 3600
 """Life of the scheduler's token; it is renewed at half of it."""
+
+COLLECTOR_THRESHOLDS = (100_000, 50, 1000)
+"""Python's collector in the server process: rarely, since a full pass stops the loop."""

@@ -17,6 +17,7 @@ from volcano.server.calls import Call, write_options
 from volcano.server.crds import terminating
 from volcano.server.deleting import Deleter
 from volcano.server.parts import Parts
+from volcano.server.protobuf import with_json_body
 from volcano.server.reading import Reader
 from volcano.server.refusals import (
     bad_request,
@@ -71,6 +72,7 @@ class Api:
             raise ApiError(
                 "RequestEntityTooLarge", f"limit is {REQUEST_BODY_BYTES_MAX} bytes for a request"
             )
+        request = with_json_body(request)
         user = self._security.authenticator.authenticate(request)
         route = parse(request.method, request.path, request.query)
         if route is None:

@@ -5,7 +5,7 @@ winds it down. The HTTPS front is `front.py`; in process, call `server.api` as a
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,6 +62,7 @@ class ServerConfig:
         pod_logs: where container logs come from.
         crds: CRDs registered at start; the Volcano kinds unless told otherwise.
         initial: further objects created at start where missing.
+        ready: what else /readyz waits for.
     """
 
     pki: Pki
@@ -71,6 +72,7 @@ class ServerConfig:
     pod_logs: PodLogs | None = None
     crds: Sequence[JsonObject] | None = None
     initial: Sequence[tuple[Kind, JsonObject]] = ()
+    ready: Callable[[], bool] = lambda: True
 
 
 @dataclass(slots=True)
@@ -165,7 +167,9 @@ def build(config: ServerConfig, clock: Clock) -> Server:
     tokens = ServiceAccountTokens(key, committed, clock)
     authorizer = Authorizer(committed)
     security = Security(
-        authenticator=Authenticator(config.pki.ca_certificate.read_bytes(), tokens, clock),
+        authenticator=Authenticator(
+            config.pki.ca_certificate.read_bytes(), tokens, clock, authorizer
+        ),
         authorizer=authorizer,
         reviews=Reviews(authorizer, tokens),
         tokens=tokens,
@@ -181,7 +185,7 @@ def build(config: ServerConfig, clock: Clock) -> Server:
         pod_logs=config.pod_logs,
     )
     server = Server(Api(parts), store, registry, resources, security, latest, config, clock, log)
-    parts.ready = lambda: server.ready
+    parts.ready = lambda: server.ready and config.ready()
     _follow_crds(store, Registrar(registry))
     _follow_security(store, security)
     return server

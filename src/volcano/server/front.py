@@ -122,7 +122,7 @@ class Front:
             incoming.method,
             incoming.path,
             _query(incoming),
-            {name.lower(): value for name, value in incoming.headers.items()},
+            _request_headers(incoming),
             body,
             None,
             _peer_certificate(incoming),
@@ -131,6 +131,15 @@ class Front:
         if response.stream is not None:
             return await _stream(incoming, response)
         return web.Response(body=response.body, status=response.status, headers=_headers(response))
+
+
+def _request_headers(incoming: web.BaseRequest) -> Mapping[str, str]:
+    """Names in lower case; values of a repeated header joined by commas, as HTTP has it."""
+    headers: dict[str, str] = {}
+    for name, value in incoming.headers.items():
+        key = name.lower()
+        headers[key] = f"{headers[key]},{value}" if key in headers else value
+    return headers
 
 
 def _query(incoming: web.BaseRequest) -> Mapping[str, str]:
