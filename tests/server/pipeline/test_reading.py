@@ -104,9 +104,7 @@ async def test_tables_and_metadata(admin: Caller) -> None:
     partial = await admin.ok("GET", "/api/v1/namespaces/default/pods", accept=PARTIAL)
     assert partial["kind"] == "PartialObjectMetadataList"
     assert "spec" not in partial["items"][0]
-    answer = await admin.call(
-        "GET", "/api/v1/pods", accept="application/vnd.kubernetes.protobuf"
-    )
+    answer = await admin.call("GET", "/api/v1/pods", accept="application/vnd.kubernetes.protobuf")
     assert answer.status == 406
 
 

@@ -64,9 +64,9 @@ def test_fields(selector: str, want: bool) -> None:
 
 
 def test_a_field_that_is_not_selectable_is_named() -> None:
-    with pytest.raises(ApiError, match="field label not supported: spec.containers"):
+    with pytest.raises(ApiError, match=r"field label not supported: spec\.containers"):
         selection({"fieldSelector": "spec.containers=a"}, kinds.POD)
-    with pytest.raises(ApiError, match="field label not supported: metadata.namespace"):
+    with pytest.raises(ApiError, match=r"field label not supported: metadata\.namespace"):
         selection({"fieldSelector": "metadata.namespace=a"}, kinds.NODE)
     assert selection({"fieldSelector": "spec.x=1"}, kinds.NODE, ("spec.x",)).fields
 
