@@ -139,7 +139,7 @@ def changes(before: DemoState, now: DemoState) -> list[str]:
         lines.append(f"queue {now.queue}: {now.queue_state}")
     if now.group_phase != before.group_phase:
         needed = f", {now.members_needed} members needed" if now.members_needed else ""
-        lines.append(f"pod group: {now.group_phase or 'created'}{needed}")
+        lines.append(f"pod group: {now.group_phase or 'removed'}{needed}")
     known = {pod.name: pod for pod in before.pods}
     for pod in now.pods:
         lines += _pod_changes(known.get(pod.name), pod)
