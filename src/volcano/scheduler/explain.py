@@ -65,7 +65,7 @@ class Explainer:
             free, size = rows.future_idle[axis], rows.allocatable[axis]
             if int(free.max()) >= wanted and len(lacks) < len(cls.request):
                 continue
-            freest, largest = int(free.argmax()), int(size.argmax())
+            freest, largest = view.holder(free, among), view.holder(size, among)
             lacks.append(
                 Lack(
                     resource=axes.names[axis],

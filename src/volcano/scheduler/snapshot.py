@@ -91,6 +91,22 @@ class NodeView:
             if not taken:
                 del self.ports[row]
 
+    def holder(self, values: npt.NDArray[np.int64], among: npt.NDArray[np.intp]) -> int:
+        """Where the largest value stands; of equals the node first by name, whatever the seed.
+
+        A text that names a node must not change from cycle to cycle while nothing else does.
+        """
+        equals = np.flatnonzero(values == values.max())
+        return int(min(equals, key=lambda at: self.names[int(among[at])]))
+
+    def largest(self, axis: int) -> tuple[str, int] | None:
+        """The node with most of a resource, and its amount; None if no node has any."""
+        column = self.allocatable[axis] if axis < len(self.allocatable) else None
+        if column is None or not self.size or not column.any():
+            return None
+        at = self.holder(column, np.arange(self.size))
+        return self.names[at], int(column[at])
+
     def total(self) -> dict[int, float]:
         """Allocatable of all nodes together, by axis."""
         return {

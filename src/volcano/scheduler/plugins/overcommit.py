@@ -1,6 +1,7 @@
 """overcommit: jobs are let in while their minimums fit a budget somewhat above the cluster."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from volcano.base.errors import ConfigError
@@ -37,6 +38,7 @@ class Overcommit(Plugin[Args]):
     def open(self, snapshot: Snapshot) -> None:
         """Add up the budget and the promises."""
         self._axes = snapshot.axes
+        self._nodes = snapshot.nodes
         self._idle = {
             axis: total * self.args.factor - float(snapshot.nodes.used[axis].sum())
             for axis, total in snapshot.total.items()
@@ -56,7 +58,24 @@ class Overcommit(Plugin[Args]):
             return Vote.PERMIT
         names = [self._axes.names[axis] for axis in self._axes.by_precedence(over)]
         texts = ", ".join(f"overused {name}" for name in names)
-        return Refusal("Unschedulable", f"resource in cluster is overused: {texts}")
+        return Refusal(
+            "Unschedulable",
+            f"resource in cluster is overused: {texts}. {self._shortage(minimum, names[0])}",
+        )
+
+    def _shortage(self, minimum: Mapping[int, int], name: str) -> str:
+        """What the job needs at least of a resource, what is left, and the largest node."""
+        axis = self._axes.axis(name)
+        left = max(0, int(self._idle.get(axis, 0) - self._promised.get(axis, 0)))
+        text = (
+            f"The job needs {name} {self._axes.text(axis, minimum[axis])} at least;"
+            f" {self._axes.text(axis, left)} is left to promise"
+        )
+        largest = self._nodes.largest(axis)
+        if largest is None:
+            return f"{text}, and no node offers it."
+        node, amount = largest
+        return f"{text} (largest node: {node} with {self._axes.text(axis, amount)})."
 
     def job_enqueued(self, job: JobView) -> None:
         """Count a let-in job's minimum."""
