@@ -376,13 +376,15 @@ class Scheduler:
         remaining = {k: float(v) for k, v in self.total.items()}
         unmet = list(names)
         while unmet:
-            weights = sum(self.spec(n, "weight") or 0 for n in unmet)
-            if not weights:
-                break
+            parts = {n: self.spec(n, "weight") or 0 for n in unmet}
+            if not any(parts.values()):
+                parts = dict.fromkeys(unmet, 1)
+            weights = sum(parts.values())
+            before_round = len(unmet)
             change = dict.fromkeys(remaining, 0.0)
-            for name in list(unmet):
+            for name in [n for n in unmet if parts[n]]:
                 before = self.deserved[name]
-                after = self.next_portion(name, remaining, weights, request[name])
+                after = self.next_portion(name, remaining, parts[name] / weights, request[name])
                 self.deserved[name] = after
                 met = all(v - after.get(k, 0) < 0.1 for k, v in request[name].items())
                 if met or all(before.get(k, 0.0) == v for k, v in after.items()):
@@ -390,7 +392,8 @@ class Scheduler:
                 for k in change:
                     change[k] += after.get(k, 0.0) - before.get(k, 0.0)
             left = {k: max(v - change[k], 0.0) for k, v in remaining.items()}
-            if all(v < 0.1 for v in left.values()) or left == remaining:
+            still = left == remaining and len(unmet) == before_round
+            if still or all(v < 0.1 for v in left.values()):
                 break
             remaining = left
 
@@ -412,13 +415,10 @@ class Scheduler:
                     total = plus(total, pod.request)
         return total
 
-    def next_portion(self, name, remaining, weights, request):
+    def next_portion(self, name, remaining, part, request):
         before, own, after = self.deserved[name], self.guarantee(name), {}
         for k in before.keys() | own.keys():
-            got = (
-                before.get(k, 0.0)
-                + remaining.get(k, 0.0) * (self.spec(name, "weight") or 0) / weights
-            )
+            got = before.get(k, 0.0) + remaining.get(k, 0.0) * part
             if k in self.limit[name]:
                 got = min(got, self.limit[name][k])
             after[k] = max(min(got, request.get(k, 0)), own.get(k, 0))

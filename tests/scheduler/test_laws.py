@@ -104,7 +104,7 @@ one_axis = st.integers(0, 40).map(float)
 @LAW
 @given(
     st.integers(1, 100).map(float),
-    st.lists(st.tuples(st.integers(1, 3), one_axis, one_axis), min_size=1, max_size=4),
+    st.lists(st.tuples(st.integers(0, 3), one_axis, one_axis), min_size=1, max_size=4),
 )
 def test_water_filling_of_one_resource_leaves_nothing_that_somebody_could_use(total, queues):
     claims = {
@@ -132,7 +132,8 @@ def test_worked_examples_of_water_filling():
         30,
         60,
     ]
-    assert shares({"request": 5, "weight": 0}, total=10) == [0]
+    assert shares({"request": 5, "weight": 0}, {"request": 9, "weight": 0}, total=10) == [5, 5]
+    assert shares({"request": 9, "weight": 0}, {"request": 9, "weight": 1}, total=10) == [1, 9]
     guaranteed = {"request": 2, "weight": 2, "guarantee": {0: 10}, "limit": {0: 25}}
     rest = [{"request": 30, "limit": {0: limit}} for limit in (20, 15, 10)]
     assert shares(*rest, guaranteed, total=30) == [6.667, 6.667, 6.667, 10]

@@ -564,3 +564,30 @@ def test_the_scheduled_condition_has_the_words_clients_know():
         "reason": "tasks in gang are ready to be scheduled",
     }
     assert [(e.reason, e.message) for e in result.events] == [("Scheduled", "pod group is ready")]
+
+
+def test_many_equal_refused_jobs_are_asked_about_once(monkeypatch):
+    asked = []
+    conf = rig("enqueue", "overcommit: job_enqueueable job_enqueued")
+    tiers = cycle.make_plugins(conf)
+    overcommit = tiers[0][0][0]
+
+    class Counting(type(overcommit)):
+        def job_enqueueable(self, job):
+            asked.append(job.key)
+            return super().job_enqueueable(job)
+
+    tiers = [[(Counting(overcommit.args), conf.tiers[0][0])]]
+    monkeypatch.setattr(cycle, "make_plugins", lambda _: tiers)
+    world = World(
+        [
+            node("n1", 8),
+            *(group(f"g{i}", phase="Pending", resources={"cpu": "64"}) for i in range(5000)),
+            group("small", phase="Pending", resources={"cpu": "1"}, created=9),
+        ],
+        conf=conf,
+    )
+    found = phases(world.state, world.cycle())
+    assert found["small"] == "Inqueue"
+    assert found["g0"] == "Pending"
+    assert len(asked) == 2

@@ -74,6 +74,10 @@ class Arguments:
             raise self._wrong(key, value, "a text")
         return value
 
+    def accept(self, key: str) -> None:
+        """An argument that is known and means nothing here."""
+        self._known.append(key)
+
     def finish(self) -> None:
         """Refuse arguments that nobody has read.
 

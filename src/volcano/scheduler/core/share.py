@@ -45,33 +45,39 @@ class Claimant:
 def fill(total: Mapping[int, float], claimants: Mapping[str, Claimant]) -> None:
     """Divide a total by weight; what a claimant cannot use goes to the others, until all is met.
 
-    `limit` names only the axes that are limited. Sets `deserved` of every claimant.
+    Claimants of weight 0 share equally what those with a weight leave. `limit` names only the axes
+    that are limited. Sets `deserved` of every claimant.
     """
     remaining = dict(total)
     open_claims = dict(claimants)
     while open_claims:
         weights = sum(claim.weight for claim in open_claims.values())
-        if weights == 0:
-            return
+        equal = weights == 0
+        if equal:
+            weights = len(open_claims)
         change: dict[int, float] = {}
+        number = len(open_claims)
         for name, claim in sorted(open_claims.items()):
+            if not claim.weight and not equal:
+                continue
             before = claim.deserved
-            after = _next(claim, remaining, weights)
+            after = _next(claim, remaining, (1 if equal else claim.weight) / weights)
             claim.deserved = after
             if within(claim.request, after) or _same(before, after):
                 del open_claims[name]
             for axis in before.keys() | after.keys():
                 change[axis] = change.get(axis, 0) + after.get(axis, 0) - before.get(axis, 0)
         left = {axis: max(amount - change.get(axis, 0), 0.0) for axis, amount in remaining.items()}
-        if all(amount < TOLERANCE for amount in left.values()) or left == remaining:
+        at_rest = left == remaining and len(open_claims) == number
+        if at_rest or all(amount < TOLERANCE for amount in left.values()):
             return
         remaining = left
 
 
-def _next(claim: Claimant, remaining: Mapping[int, float], weights: int) -> dict[int, float]:
+def _next(claim: Claimant, remaining: Mapping[int, float], part: float) -> dict[int, float]:
     result: dict[int, float] = {}
     for axis in claim.deserved.keys() | remaining.keys():
-        amount = claim.deserved.get(axis, 0.0) + remaining.get(axis, 0.0) * claim.weight / weights
+        amount = claim.deserved.get(axis, 0.0) + remaining.get(axis, 0.0) * part
         if axis in claim.limit:
             amount = min(amount, claim.limit[axis])
         result[axis] = min(amount, claim.request.get(axis, 0.0))

@@ -23,11 +23,16 @@ _OTHER_SWITCHES = (
     "predicate.DynamicResourceAllocationEnable",
     "predicate.CacheEnable",
 )
+_OTHER_NUMBERS = (
+    "volumebinding.weight",
+    "volumebinding.bindTimeoutSeconds",
+    "dynamicresources.filterTimeoutSeconds",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Args:
-    """Which tests run. Switches of tests that are not here yet are accepted and change nothing:
+    """Which tests run. Arguments of tests that are not here yet are accepted and change nothing:
     pods that need such a test are not placed at all."""
 
     node_affinity: bool = True
@@ -39,6 +44,9 @@ class Args:
         """The arguments of a plugin entry."""
         for key in _OTHER_SWITCHES:
             arguments.boolean(key, default=True)
+        for key in _OTHER_NUMBERS:
+            arguments.integer(key, 0)
+        arguments.accept("volumebinding.shape")
         return cls(
             node_affinity=arguments.boolean("predicate.NodeAffinityEnable", default=True),
             node_ports=arguments.boolean("predicate.NodePortsEnable", default=True),

@@ -69,6 +69,7 @@ class Proportion(Plugin[Args]):
     def open(self, snapshot: Snapshot) -> None:
         """Open the books of every queue that has jobs, and divide the cluster."""
         self._axes = snapshot.axes
+        self._nodes = snapshot.nodes
         self._jobs = snapshot.jobs
         guaranteed: dict[int, float] = {}
         for queue in snapshot.queues.values():
@@ -156,7 +157,25 @@ class Proportion(Plugin[Args]):
             return Vote.PERMIT
         names = [self._axes.names[axis] for axis in self._axes.by_precedence(over)]
         texts = ", ".join(f"insufficient {name}" for name in names)
-        return Refusal("Unschedulable", f"queue resource quota insufficient: {texts}")
+        axis = self._axes.axis(names[0])
+        return Refusal(
+            "Unschedulable",
+            f"queue resource quota insufficient: {texts}."
+            f" {self._shortage(job.queue, axis, minimum[axis], base[axis])}",
+        )
+
+    def _shortage(self, queue: str, axis: int, wanted: int, taken: float) -> str:
+        """What a job needs at least of a resource, what its queue may hold, the largest node."""
+        text, name = self._axes.text, self._axes.names[axis]
+        limit = int(self._books[queue].limit[axis])
+        sentence = (
+            f"The job needs {name} {text(axis, wanted)} at least; queue {queue} may hold"
+            f" {text(axis, limit)}, of which {text(axis, max(0, int(limit - taken)))} is free"
+        )
+        largest = self._nodes.largest(axis)
+        if largest is None:
+            return f"{sentence}, and no node offers it."
+        return f"{sentence} (largest node: {largest[0]} with {text(axis, largest[1])})."
 
     def job_enqueued(self, job: JobView) -> None:
         """Promise a let-in job its minimum."""
