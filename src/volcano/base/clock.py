@@ -8,6 +8,7 @@ import heapq
 import itertools
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Protocol
 
 
@@ -68,6 +69,12 @@ class ManualClock:
         heapq.heappush(self._sleepers, (self._now + seconds, next(self._order), waiter))
         await waiter
 
+    def next_due(self) -> float | None:
+        """When the first sleeper is due, on this clock; None if nobody sleeps."""
+        while self._sleepers and self._sleepers[0][2].done():
+            heapq.heappop(self._sleepers)
+        return self._sleepers[0][0] if self._sleepers else None
+
     async def advance(self, seconds: float) -> None:
         """Move forward, one deadline at a time, so that the sleepers' work is seen in order."""
         target = self._now + seconds
@@ -83,7 +90,13 @@ class ManualClock:
 
 def timestamp(seconds: float) -> str:
     """RFC 3339 text in whole seconds UTC, as `metav1.Time` is written: 2026-01-02T03:04:05Z."""
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _second(int(seconds))
+
+
+@lru_cache(maxsize=256)
+def _second(seconds: int) -> str:
+    """The text of one second: a busy server writes the same one thousands of times."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def micro_timestamp(seconds: float) -> str:

@@ -98,7 +98,7 @@ async def test_bodies_that_are_refused(
 async def test_broken_and_oversized_bodies(admin: Caller) -> None:
     await admin.refused(400, "POST", MAPS, b"{")
     await admin.refused(400, "POST", MAPS, b"[]")
-    await admin.refused(415, "POST", MAPS, b"x", content_type="application/vnd.kubernetes.protobuf")
+    await admin.refused(415, "POST", MAPS, b"x", content_type="application/cbor")
     await admin.refused(413, "POST", MAPS, b" " * (REQUEST_BODY_BYTES_MAX + 1))
     big = config_map("big", k="x" * OBJECT_BYTES_MAX)
     answer = await admin.call("POST", MAPS, big)

@@ -1,6 +1,5 @@
 """Pods run as a ServiceAccount, the default one if none is named, its token projected into them."""
 
-import secrets
 from typing import Any
 
 from volcano.api import kinds
@@ -8,13 +7,13 @@ from volcano.api.admission import ALLOWED, Admission, Lookup, Operation, Review
 from volcano.api.kinds import Kind
 from volcano.api.objects import JsonObject
 from volcano.server.admission.chain import refused
+from volcano.server.lifecycle import random_suffix
 
 MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 ROOT_CA_CONFIG_MAP = "kube-root-ca.crt"
 TOKEN_SECONDS = 3607
 VOLUME_PREFIX = "kube-api-access-"
 _MODE = 0o644
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class ServiceAccountAdmission:
@@ -59,9 +58,7 @@ def _mount_token(spec: JsonObject) -> None:
         for volume in spec.get("volumes") or ()
         if str(volume.get("name", "")).startswith(VOLUME_PREFIX) and "projected" in volume
     ]
-    volume = (
-        names[0] if names else VOLUME_PREFIX + "".join(secrets.choice(_LETTERS) for _ in range(5))
-    )
+    volume = names[0] if names else VOLUME_PREFIX + random_suffix()
     mount = {"name": volume, "readOnly": True, "mountPath": MOUNT_PATH}
     needed = False
     for field in ("initContainers", "containers"):
