@@ -5,7 +5,7 @@ import io
 import pytest
 
 from volcano.cli.ages import DAY, HOUR, MINUTE, YEAR, age, age_of, local_date
-from volcano.cli.tables import Column, colourful, fitted, fixed_width
+from volcano.cli.tables import Column, colourful, columns_that_fit, fitted, fixed_width
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,17 @@ def test_colours_only_on_a_terminal(terminal: bool, environ: dict[str, str], wan
     stream = io.StringIO()
     stream.isatty = lambda: terminal  # type: ignore[method-assign]
     assert colourful(stream, environ) is want
+
+
+@pytest.mark.parametrize(
+    ("width", "want"),
+    [
+        pytest.param(40, [0, 1, 2, 3], id="all fit"),
+        pytest.param(30, [0, 2], id="too narrow: zeros and blanks go"),
+        pytest.param(5, [0, 2], id="much too narrow: what says something stays"),
+    ],
+)
+def test_columns_that_fit_a_terminal(width: int, want: list[int]) -> None:
+    columns = [Column(header, 0) for header in ("Name", "Pending", "Running", "Message")]
+    rows = [["some-name", "0", "2", ""], ["b", "0", "0", ""]]
+    assert list(columns_that_fit(columns, rows, width)) == want

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 NOTHING = "No resources found"
+_GAP = 2
 
 _STYLES = {
     "Running": "green",
@@ -46,7 +47,7 @@ def fitted(header: str, values: Sequence[str], *, least: int = 0, gap: int = 3) 
 
 def fixed_width(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
     """The table as text: every cell padded, every row ended by a newline."""
-    lines = [tuple(column.header for column in columns), *rows]
+    lines = _lines(columns, rows)
     return "".join(
         "".join(cell.ljust(column.width) for cell, column in zip(line, columns, strict=True)) + "\n"
         for line in lines
@@ -67,9 +68,38 @@ def show(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
-    for column in columns:
-        table.add_column(column.header, no_wrap=True, overflow="fold")
+    console = Console()
+    kept = columns_that_fit(columns, rows, console.width)
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    for at in kept:
+        table.add_column(columns[at].header, no_wrap=True)
     for row in rows:
-        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
-    Console().print(table)
+        table.add_row(*(Text(row[at], style=_STYLES.get(row[at], "")) for at in kept))
+    console.print(table, width=max(console.width, _natural_width(columns, rows, kept)))
+    if len(kept) < len(columns):
+        left_out = ", ".join(columns[at].header for at in range(len(columns)) if at not in kept)
+        console.print(f"left out, zero in every row: {left_out}", style="dim", soft_wrap=True)
+
+
+def columns_that_fit(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
+) -> Sequence[int]:
+    """Positions of the columns to show: all, or where they do not fit those with something to say.
+
+    What says something is never cut; a terminal still too narrow wraps the lines.
+    """
+    everything = range(len(columns))
+    if _natural_width(columns, rows, everything) <= width:
+        return everything
+    return [at for at in everything if any(row[at] not in ("", "0") for row in rows)]
+
+
+def _natural_width(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], kept: Sequence[int]
+) -> int:
+    """Characters that the columns need side by side."""
+    return sum(max(len(line[at]) for line in _lines(columns, rows)) + _GAP for at in kept)
+
+
+def _lines(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    return [tuple(column.header for column in columns), *rows]

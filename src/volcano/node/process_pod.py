@@ -461,7 +461,7 @@ class ProcessPod:
         if wants_log and ended.exit_code != 0 and not ended.message:
             tail = await self._in_thread(lambda: logs.read_tail(record.path))
             ended = replace(ended, message=tail)
-        self._runs[name] = replace(self._runs[name], ended=ended, stopping_since=None)
+        self._runs[name] = replace(self._runs[name], ended=ended)
         del self._alive[name]
         self._over.discard(name)
 
