@@ -149,8 +149,7 @@ def measure(world: Mapping[str, Any]) -> dict[str, float]:
     check(world, state, result)
     for bind in result.binds:
         state.assume(bind.namespace, bind.name, bind.uid, bind.node)
-    for update in result.pod_groups:
-        state.assume_pod_group(f"{update.namespace}/{update.name}", update.status)
+    state.assume_written(result)
     start = time.perf_counter()
     again = cycle.run(state, configuration, now=1.0, seed=2)
     rest_seconds = time.perf_counter() - start

@@ -591,3 +591,35 @@ def test_many_equal_refused_jobs_are_asked_about_once(monkeypatch):
     assert found["small"] == "Inqueue"
     assert found["g0"] == "Pending"
     assert len(asked) == 2
+
+
+def test_what_has_been_said_is_not_said_again():
+    world = World([node("n1", 1), group("g"), pod("p", "g", 2)])
+    first = world.cycle()
+    assert (len(first.pod_groups), len(first.pod_conditions), len(first.events)) == (1, 1, 2)
+    world.apply(first)
+    second = world.cycle(seed=2)
+    assert (second.pod_groups, second.pod_conditions, second.events) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("members", "seconds", "rewritten"),
+    [
+        pytest.param(3, 1, 3, id="few_at_once"),
+        pytest.param(40, 1, 0, id="many_not_yet"),
+        pytest.param(40, 31, 40, id="many_after_a_while"),
+    ],
+)
+def test_details_of_many_pods_are_refreshed_now_and_then(members, seconds, rewritten):
+    pods = [pod(f"p-t-{i}", "g", 9) for i in range(members)]
+    world = World([node("n1", 8), group("g", members), *pods])
+    first = world.cycle()
+    world.apply(first)
+    world.put(node("n1", 7))
+    world.now += seconds
+    second = world.cycle()
+    assert len(second.pod_conditions) == rewritten
+    for update in second.pod_conditions:
+        condition = update.condition
+        assert condition["lastTransitionTime"] == first.pod_conditions[0].condition["lastProbeTime"]
+        assert "has 7" in condition["message"]

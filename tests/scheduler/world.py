@@ -198,8 +198,7 @@ class World:
         """What the edge does, as if all of it succeeded."""
         for bind in result.binds:
             self.state.assume(bind.namespace, bind.name, bind.uid, bind.node)
-        for update in result.pod_groups:
-            self.state.assume_pod_group(f"{update.namespace}/{update.name}", update.status)
+        self.state.assume_written(result)
 
 
 def binds(result):

@@ -50,7 +50,9 @@ async def run_scheduler(
     committer = Committer(client, state, recorder, clock=clock, failed=wake.set)
 
     def plan(now: float, number: int) -> CycleResult:
-        return cycle.run(state, conf, now=now, seed=number)
+        result = cycle.run(state, conf, now=now, seed=number)
+        state.assume_written(result)
+        return result
 
     loop = SchedulerLoop(plan, cache, committer, clock=clock, wake=wake)
     async with asyncio.TaskGroup() as group:

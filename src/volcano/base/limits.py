@@ -294,3 +294,9 @@ COMPONENT_TOKEN_SECONDS = 24 * 3600
 
 COLLECTOR_THRESHOLDS = (100_000, 50, 1000)
 """Python's collector in the server process: rarely, since a full pass stops the loop."""
+
+POD_CONDITIONS_PROMPT_MAX = 16
+"""Pending pods of a group up to which each change of a reason's details is written at once."""
+
+POD_CONDITION_REFRESH_SECONDS = 30
+"""Age after which the details in the conditions of larger groups' pods are written again."""

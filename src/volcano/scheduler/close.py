@@ -1,13 +1,15 @@
 """The end of a cycle: phases and conditions of groups, conditions of pods, events.
 
 Only what changes is told: a condition that already says the same is not written again and brings
-no event. Of the pods of a group that wait for one reason, one gets an event; the group's own event
-carries the counts.
+no event, and details in the conditions of a large group's pods are refreshed only now and then. Of
+the pods of a group that wait for one reason, one gets an event; the group's own carries the counts.
 """
 
 from collections.abc import Sequence
 
 from volcano.api.objects import JsonObject, metadata
+from volcano.base import limits
+from volcano.base.clock import parse_timestamp
 from volcano.scheduler import report
 from volcano.scheduler.hooks import GroupState
 from volcano.scheduler.model.decisions import (
@@ -169,6 +171,7 @@ def _differs(old: JsonObject, new: JsonObject) -> bool:
 
 def _close_pods(session: Session, job: JobView, text: str, result: CycleResult) -> None:
     told: set[str] = set()
+    many = len(job.state.pending) > limits.POD_CONDITIONS_PROMPT_MAX
     for uid, task in job.state.pending.items():
         if task.gates:
             continue
@@ -193,7 +196,7 @@ def _close_pods(session: Session, job: JobView, text: str, result: CycleResult) 
             if not message:
                 text = text or report.job_text(job)
                 message = text
-        _tell_pod(session, task, reason, message, result, told)
+        _tell_pod(session, task, reason, message, result, told, many=many)
 
 
 def _tell_pod(
@@ -203,14 +206,17 @@ def _tell_pod(
     message: str,
     result: CycleResult,
     told: set[str],
+    *,
+    many: bool,
 ) -> None:
-    for condition in (task.pod.get("status") or {}).get("conditions") or ():
-        if condition.get("type") == "PodScheduled" and (
-            condition.get("status"),
-            condition.get("reason"),
-            condition.get("message"),
-        ) == ("False", reason, message):
+    since = session.snapshot.timestamp
+    old = task.scheduled_condition
+    if old.get("status") == "False":
+        if old.get("reason") == reason and (
+            old.get("message") == message or (many and _is_fresh(session, old))
+        ):
             return
+        since = old.get("lastTransitionTime") or since
     result.pod_conditions.append(
         PodConditionUpdate(
             task.namespace,
@@ -219,7 +225,8 @@ def _tell_pod(
             {
                 "type": "PodScheduled",
                 "status": "False",
-                "lastTransitionTime": session.snapshot.timestamp,
+                "lastProbeTime": session.snapshot.timestamp,
+                "lastTransitionTime": since,
                 "reason": reason,
                 "message": message,
             },
@@ -235,3 +242,15 @@ def _tell_pod(
             "uid": task.uid,
         }
         result.events.append(EventNote(reference, "Warning", "FailedScheduling", message))
+
+
+def _is_fresh(session: Session, condition: JsonObject) -> bool:
+    """Whether a condition was written too recently to be written again for its details."""
+    written = condition.get("lastProbeTime")
+    if not written:
+        return False
+    try:
+        age = session.snapshot.now - parse_timestamp(written)
+    except ValueError:
+        return False
+    return age < limits.POD_CONDITION_REFRESH_SECONDS

@@ -258,11 +258,13 @@ class Snapshot:
     """One cycle's world.
 
     Attributes:
-        timestamp: the time of the cycle, as written in conditions.
+        now: the time of the cycle in seconds since the epoch.
+        timestamp: the same, as written in conditions.
         total: allocatable of all nodes, by axis.
         orphans: groups whose queue does not exist: the cycle leaves them alone.
     """
 
+    now: float
     timestamp: str
     seed: int
     axes: Axes
@@ -294,6 +296,7 @@ def take_snapshot(state: ClusterState, now: float, seed: int) -> Snapshot:
         jobs[key] = _job_view(state, job, group)
     nodes = NodeView(state, seed)
     return Snapshot(
+        now=now,
         timestamp=timestamp(now),
         seed=seed,
         axes=state.axes,

@@ -19,6 +19,7 @@ from volcano.api.kinds import Kind
 from volcano.api.objects import JsonObject, key_of, metadata, name_of
 from volcano.resources.vector import Axes
 from volcano.scheduler.core.columns import Columns
+from volcano.scheduler.model.decisions import CycleResult
 from volcano.scheduler.model.job import JobState, read_pod_group
 from volcano.scheduler.model.node import Node, read_node
 from volcano.scheduler.model.pod_spec import class_key, compile_class, pod_index
@@ -34,6 +35,7 @@ from volcano.scheduler.model.task import (
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 ROLE_KEY = "volcano.sh/task-spec"
 TASK_PRIORITY_ANNOTATION = "volcano.sh/task-priority"
+_SCHEDULED = "PodScheduled"
 _INT32 = range(-(2**31), 2**31)
 _SINGLE_STATUS = {"Succeeded": TaskStatus.SUCCEEDED, "Failed": TaskStatus.FAILED}
 
@@ -363,6 +365,21 @@ class ClusterState:
         if job is not None and job.group is not None:
             obj = {**job.group.obj, "status": status}
             job.group = read_pod_group(key, obj, self.axes, self.default_queue)
+
+    def assume_written(self, result: CycleResult) -> None:
+        """Count a cycle's statuses and conditions as written until the watch brings what really is.
+
+        Without it the next cycle may come first, and say all of it once more.
+        """
+        for update in result.pod_groups:
+            self.assume_pod_group(f"{update.namespace}/{update.name}", update.status)
+        for told in result.pod_conditions:
+            task = self.tasks.get(f"{told.namespace}/{told.name}")
+            if task is not None and task.uid == told.uid:
+                status = task.pod.get("status") or {}
+                others = [c for c in status.get("conditions") or () if c.get("type") != _SCHEDULED]
+                conditions = [*others, told.condition]
+                task.pod = {**task.pod, "status": {**status, "conditions": conditions}}
 
     def delete_pod_group(self, key: str) -> None:
         """Forget a PodGroup; its pods are remembered."""

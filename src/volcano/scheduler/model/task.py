@@ -173,6 +173,14 @@ class Task:
         assert self.cls is not None, f"task {self.key} has no class yet"
         return self.cls
 
+    @property
+    def scheduled_condition(self) -> JsonObject:
+        """The pod's `PodScheduled` condition; empty if it has none."""
+        for condition in (self.pod.get("status") or {}).get("conditions") or ():
+            if condition.get("type") == "PodScheduled":
+                return dict(condition)
+        return {}
+
     def same_for_scheduling(self, other: "Task") -> bool:
         """Whether the other differs in nothing that a cycle looks at."""
         return (
