@@ -198,3 +198,37 @@ def test_disruption_budget(annotations: dict[str, str], text: str) -> None:
 def test_pods_of_other_schedulers_pass() -> None:
     obj = pod(annotations={MIN: "-1"}, schedulerName="default-scheduler")
     assert verdict(pods.validating(Options()), create(kinds.POD, obj)) == ""
+
+
+CLOSED = "can only submit Pod to queue with state `Open`, queue `q` status is `Closed`."
+IN_Q = {wellknown.QUEUE_NAME: "q"}
+OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
+
+
+def owned(obj: JsonObject) -> JsonObject:
+    return {**obj, "metadata": {**obj["metadata"], "ownerReferences": [OWNER]}}
+
+
+@pytest.mark.parametrize(
+    ("obj", "namespace", "state", "text"),
+    [
+        pytest.param(pod(annotations=IN_Q), {}, "Closed", CLOSED, id="bare"),
+        pytest.param(pod(), IN_Q, "Closed", CLOSED, id="queue of the namespace"),
+        pytest.param(pod(annotations=IN_Q), {}, "Open", "", id="open"),
+        pytest.param(pod(annotations=IN_Q), {}, "", "", id="queue not looked at yet"),
+        pytest.param(pod(), {}, "Closed", "", id="another queue"),
+        pytest.param(owned(pod(annotations=IN_Q)), {}, "Closed", "", id="of a workload"),
+        pytest.param(
+            pod(annotations={**IN_Q, wellknown.GROUP_NAME: "g"}), {}, "Closed", "", id="in a group"
+        ),
+    ],
+)
+def test_bare_pods_of_a_closed_queue(
+    obj: JsonObject, namespace: JsonObject, state: str, text: str
+) -> None:
+    obj = {**obj, "spec": {**obj["spec"], "schedulerName": "volcano"}}
+    stored = (
+        (kinds.NAMESPACE, {"metadata": {"name": "test", "annotations": namespace}}),
+        (kinds.QUEUE, {"metadata": {"name": "q"}, "status": {"state": state}}),
+    )
+    assert verdict(pods.validating(Options()), create(kinds.POD, obj), *stored) == text

@@ -1,6 +1,7 @@
 """The cluster in one process: API server, admission checks, controllers and nodes on one loop.
 
-`volcano up` runs it behind HTTPS with the scheduler as a process beside it; tests run it bare.
+`volcano up` runs it behind HTTPS with the scheduler as a process beside it; tests run it bare, and
+`volcano.testing.cluster` with the scheduler on the same loop, in virtual time.
 Controllers and nodes are ordinary clients: they go through the same pipeline as everybody, with
 their own ServiceAccounts, only without a socket.
 """
@@ -15,7 +16,7 @@ from volcano import webhooks
 from volcano.base.clock import Clock
 from volcano.base.errors import NodeError
 from volcano.base.http import Request, Response
-from volcano.base.identity import service_account
+from volcano.base.identity import UserInfo, service_account
 from volcano.client.client import Client
 from volcano.client.transport import LocalTransport
 from volcano.controllers.manager import Manager
@@ -35,12 +36,14 @@ class ClusterOptions:
     Attributes:
         url: where pods find the API server.
         folder: keeps the store and the nodes' records.
+        durable: keep the objects in the folder; otherwise in memory only.
     """
 
     pki: Pki
     folder: Path
     fleet: Fleet
     url: str
+    durable: bool = True
 
 
 class Cluster:
@@ -49,7 +52,7 @@ class Cluster:
     def __init__(self, options: ClusterOptions, clock: Clock) -> None:
         self._clock = clock
         self._nodes = NodeRunner(
-            self._client(default_roles.NODE),
+            self.client(default_roles.NODE),
             options.fleet,
             options.folder / "nodes",
             clock,
@@ -60,7 +63,7 @@ class Cluster:
         self.server = assembly.build(
             assembly.ServerConfig(
                 pki=options.pki,
-                folder=options.folder / "store",
+                folder=options.folder / "store" if options.durable else None,
                 mutating=webhooks.mutating(checks),
                 validating=webhooks.validating(checks),
                 pod_logs=self._nodes,
@@ -68,7 +71,7 @@ class Cluster:
             ),
             clock,
         )
-        self._controllers = Manager(self._client(default_roles.CONTROLLERS), clock)
+        self._controllers = Manager(self.client(default_roles.CONTROLLERS), clock)
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def start(self) -> None:
@@ -121,9 +124,14 @@ class Cluster:
         if not task.cancelled() and task.exception() is not None:
             log.error("cluster.part_failed", part=part, error=repr(task.exception()))
 
-    def _client(self, account: str) -> Client:
+    def client(self, account: str) -> Client:
+        """A client in this process that acts as a ServiceAccount of the system's namespace."""
+        return self.client_as(service_account(default_roles.SYSTEM_NAMESPACE, account), account)
+
+    def client_as(self, user: UserInfo, user_agent: str) -> Client:
+        """A client in this process that acts as `user`."""
+
         async def handle(request: Request) -> Response:
             return await self.server.api(request)
 
-        user = service_account(default_roles.SYSTEM_NAMESPACE, account)
-        return Client(LocalTransport(handle, user), user_agent=account)
+        return Client(LocalTransport(handle, user), user_agent=user_agent)

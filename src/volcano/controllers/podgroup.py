@@ -37,7 +37,7 @@ from volcano.api.wellknown import (
     REVOCABLE_ZONE,
     VOLCANO_PREFIX,
 )
-from volcano.base.errors import ApiError
+from volcano.base.errors import ApiError, VolcanoError
 from volcano.client.informer import Change
 from volcano.controllers.effects import Create, Effect, Patch
 from volcano.controllers.pod_usage import total_usage
@@ -48,6 +48,8 @@ _OWNERS: Mapping[tuple[str, str], Kind] = {
     for kind in (REPLICA_SET, DAEMON_SET, STATEFUL_SET, BATCH_JOB)
 }
 _ENDED = frozenset({"Succeeded", "Failed"})
+_PASSING = frozenset({"Conflict", "NotFound", "AlreadyExists"})
+"""Refusals that the next look at the pod answers by itself."""
 
 
 def group_name(pod: JsonObject) -> str:
@@ -174,6 +176,14 @@ class PodGroupController(Controller):
         exists = self._groups.get(f"{namespace_of(pod)}/{group_name(pod)}") is not None
         annotations = await self._owner_annotations(pod) if self._inherit and not exists else {}
         await self.apply(key, plan_group(pod, annotations, exists=exists))
+
+    async def failed(self, key: str, error: VolcanoError) -> None:
+        """Tell a pod whose group is refused: without one nobody else would look at it."""
+        await super().failed(key, error)
+        pod = self._pods.get(key)
+        if pod is not None and isinstance(error, ApiError) and error.reason not in _PASSING:
+            text = f"The pod waits for a PodGroup, which was refused: {error.public}"
+            self.context.recorder.event(pod, "Warning", "FailedCreate", text)
 
     async def _owner_annotations(self, pod: JsonObject) -> dict[str, str]:
         """Annotations of the owning workloads; the first owner's win."""

@@ -80,10 +80,20 @@ class SchedulerLoop:
                 SPACING_SECONDS_MAX,
             )
             await self._clock.sleep(spacing)
-            try:
-                await asyncio.wait_for(self._wake.wait(), self._idle_seconds)
-            except TimeoutError:
-                log.debug("cycle.idle")
+            if not self._wake.is_set():
+                await self._woken_or_idle()
+
+    async def _woken_or_idle(self) -> None:
+        """Return when something changed, or nothing for the longest idle time."""
+        waiters = [
+            asyncio.ensure_future(self._wake.wait()),
+            asyncio.ensure_future(self._clock.sleep(self._idle_seconds)),
+        ]
+        try:
+            await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for waiter in waiters:
+                waiter.cancel()
 
     def _cycle(self) -> None:
         self.counts.cycles += 1

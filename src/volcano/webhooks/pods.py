@@ -1,4 +1,4 @@
-"""Pods: defaults from resource groups, and the disruption-budget annotations."""
+"""Pods: defaults from resource groups, disruption budgets, and whether their queue is open."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,8 @@ from functools import partial
 
 from volcano.api import kinds, wellknown
 from volcano.api.admission import Lookup, Review
-from volcano.api.objects import JsonObject
+from volcano.api.objects import JsonObject, controller_of
+from volcano.api.scheduling import QueueState
 from volcano.webhooks.check import (
     MutatingCheck,
     Options,
@@ -17,6 +18,7 @@ from volcano.webhooks.check import (
     annotations_of,
     spec_of,
 )
+from volcano.webhooks.queue_view import find_queue, state_of
 from volcano.webhooks.resource_groups import ResourceGroup
 
 INT32_MAX = 2**31 - 1
@@ -86,11 +88,34 @@ def _group_operations(spec: JsonObject, group: ResourceGroup) -> list[PatchOpera
     return operations
 
 
-def _decide(options: Options, review: Review, _lookup: Lookup) -> Verdict:
+def _decide(options: Options, review: Review, lookup: Lookup) -> Verdict:
     scheduler = (spec_of(review.obj) or {}).get("schedulerName")
     if scheduler not in options.scheduler_names:
         return Verdict()
-    return Verdict(disruption_budget_error(annotations_of(review.obj or {})))
+    obj = review.obj or {}
+    return Verdict(
+        disruption_budget_error(annotations_of(obj))
+        or closed_queue_error(obj, review.namespace, lookup)
+    )
+
+
+def closed_queue_error(pod: JsonObject, namespace: str, lookup: Lookup) -> str:
+    """Why a pod without owner and group cannot get a group in its queue, or an empty text.
+
+    Pods of a workload join the group that their owner may already have in a closing queue; whether
+    a new one may be made is decided when it is.
+    """
+    annotations = annotations_of(pod)
+    if annotations.get(wellknown.GROUP_NAME) or controller_of(pod) is not None:
+        return ""
+    name = annotations.get(wellknown.QUEUE_NAME) or wellknown.DEFAULT_QUEUE
+    if name == wellknown.DEFAULT_QUEUE:
+        found = lookup.get(kinds.NAMESPACE, "", namespace) or {}
+        name = annotations_of(found).get(wellknown.QUEUE_NAME) or name
+    queue = find_queue(lookup, name)
+    if queue is None or (state := state_of(queue)) not in (QueueState.CLOSED, QueueState.CLOSING):
+        return ""
+    return f"can only submit Pod to queue with state `Open`, queue `{name}` status is `{state}`."
 
 
 def disruption_budget_error(annotations: Mapping[str, str]) -> str:

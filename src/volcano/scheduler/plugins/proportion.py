@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from volcano.resources.vector import CPU, MEMORY, PODS
 from volcano.scheduler.conf import Arguments
-from volcano.scheduler.core.share import Claimant, fill, share, within
+from volcano.scheduler.core.share import Claimant, dominant_share, fill, within
 from volcano.scheduler.demand import elastic, exceeding, promised, without_gated
 from volcano.scheduler.hooks import Key, Plugin, Refusal, Victim, Vote
 from volcano.scheduler.model.queue import Queue
@@ -44,14 +44,7 @@ class _Account:
 
     def update_share(self) -> None:
         """The largest fraction of any deserved resource that is held."""
-        self.share = max(
-            (
-                share(self.allocated.get(axis, 0), amount)
-                for axis, amount in self.deserved.items()
-                if amount > 0
-            ),
-            default=0.0,
-        )
+        self.share = dominant_share(self.allocated, self.deserved)
 
 
 def _add(into: dict[int, float], amounts: Mapping[int, int], times: int = 1) -> None:
@@ -187,7 +180,9 @@ class Proportion(Plugin[Args]):
     def allocated(self, job: JobView, cls: TaskClass, count: int) -> None:
         """Keep the books, promises of room being released included."""
         books = self._books[job.queue]
-        _add(books.allocated, dict(cls.request), count)
+        held = books.allocated
+        for axis, amount in cls.request:
+            held[axis] = held.get(axis, 0) + count * amount
         books.update_share()
 
     def reclaimable(
