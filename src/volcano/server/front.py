@@ -53,6 +53,8 @@ class Front:
         self._handler = handler
         self._tls = tls
         self._runner: web.ServerRunner | None = None
+        self._streams: set[asyncio.Task[object]] = set()
+        self._stopping = False
         self.port = 0
         """The port that was bound."""
 
@@ -88,7 +90,10 @@ class Front:
         self.port = int(listener.getsockname()[1])
 
     async def stop(self) -> None:
-        """Stop listening, let running requests end, close connections."""
+        """End streams, let other requests under way end, close connections."""
+        self._stopping = True
+        for stream in self._streams:
+            stream.cancel()
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
@@ -129,8 +134,31 @@ class Front:
         )
         response = await self._handler(request)
         if response.stream is not None:
-            return await _stream(incoming, response)
+            return await self._stream(incoming, response)
         return web.Response(body=response.body, status=response.status, headers=_headers(response))
+
+    async def _stream(self, incoming: web.BaseRequest, response: Response) -> web.StreamResponse:
+        outgoing = web.StreamResponse(status=response.status, headers=_headers(response))
+        outgoing.enable_chunked_encoding()
+        assert response.stream is not None
+        task = asyncio.current_task()
+        assert task is not None
+        self._streams.add(task)
+        try:
+            async with aclosing(response.stream) as chunks:  # type: ignore[type-var]  # streams are async generators
+                await outgoing.prepare(incoming)
+                async for chunk in chunks:
+                    await outgoing.write(chunk)
+            await outgoing.write_eof()
+        except (ConnectionResetError, BrokenPipeError):
+            _log.debug("a client left its stream", path=incoming.path)
+        except asyncio.CancelledError:
+            if not self._stopping:
+                raise
+            await outgoing.write_eof()
+        finally:
+            self._streams.discard(task)
+        return outgoing
 
 
 def _request_headers(incoming: web.BaseRequest) -> Mapping[str, str]:
@@ -168,18 +196,3 @@ def _headers(response: Response) -> Mapping[str, str] | list[tuple[str, str]]:
         quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
         headers.append(("Warning", f'{_WARNING_AGENT} "{quoted}"'))
     return headers
-
-
-async def _stream(incoming: web.BaseRequest, response: Response) -> web.StreamResponse:
-    outgoing = web.StreamResponse(status=response.status, headers=_headers(response))
-    outgoing.enable_chunked_encoding()
-    assert response.stream is not None
-    async with aclosing(response.stream) as chunks:  # type: ignore[type-var]  # streams are async generators
-        try:
-            await outgoing.prepare(incoming)
-            async for chunk in chunks:
-                await outgoing.write(chunk)
-            await outgoing.write_eof()
-        except (ConnectionResetError, BrokenPipeError):
-            _log.debug("a client left its stream", path=incoming.path)
-    return outgoing

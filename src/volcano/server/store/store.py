@@ -282,6 +282,11 @@ class Store:
         """Events above the present revision; the caller ends it with `unsubscribe`."""
         return self._hub.subscribe(collection, namespace, self._revision)
 
+    @property
+    def watchers(self) -> int:
+        """How many watches there are."""
+        return self._hub.watchers
+
     def unsubscribe(self, subscription: Subscription) -> None:
         """End a subscription."""
         self._hub.unsubscribe(subscription)

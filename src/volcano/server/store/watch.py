@@ -5,7 +5,6 @@ An event's object is encoded once, when it is written: watchers share the stored
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
 
 from volcano.base.limits import (
     WATCH_QUEUE_EVENTS_MAX,
@@ -148,14 +147,17 @@ class Hub:
         events.reverse()
         return events
 
+    @property
+    def watchers(self) -> int:
+        """How many subscriptions there are."""
+        return sum(map(len, self._subscriptions.values()))
+
     def close(self) -> None:
         """End every subscription."""
-        for member in self._all():
-            member.close()
+        for members in self._subscriptions.values():
+            for member in members:
+                member.close()
         self._subscriptions.clear()
-
-    def _all(self) -> Iterable[Subscription]:
-        return [one for members in self._subscriptions.values() for one in members]
 
 
 def _push(member: Subscription, event: Event) -> bool:
