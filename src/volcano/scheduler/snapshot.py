@@ -127,6 +127,9 @@ class NodeView:
         return hasher.hexdigest()
 
 
+_ALLOCATED, _BINDING, _BOUND, _RUNNING, _SUCCEEDED = (int(status) for status in READY_STATUSES)
+
+
 @dataclass(slots=True, eq=False)
 class JobView:
     """A job within one session.
@@ -177,7 +180,13 @@ class JobView:
     def ready_count(self) -> int:
         """Members that count towards the minimum."""
         counts = self.counts
-        return sum([counts[status] for status in READY_STATUSES])
+        return (
+            counts[_ALLOCATED]
+            + counts[_BINDING]
+            + counts[_BOUND]
+            + counts[_RUNNING]
+            + counts[_SUCCEEDED]
+        )
 
     @property
     def waiting_count(self) -> int:

@@ -7,19 +7,14 @@ TOLERANCE = 0.1
 """Two amounts (in units of their axis) nearer than this count as equal."""
 
 
-def share(amount: float, total: float) -> float:
-    """A fraction; of nothing, nothing is 0 and something is 1."""
-    if total == 0:
-        return 0.0 if amount == 0 else 1.0
-    return amount / total
-
-
 def dominant_share(held: Mapping[int, float], total: Mapping[int, float]) -> float:
     """The largest fraction of any resource there is, at least 0."""
-    return max(
-        (share(held.get(axis, 0), amount) for axis, amount in total.items() if amount >= TOLERANCE),
-        default=0.0,
-    )
+    most = 0.0
+    for axis, amount in held.items():
+        size = total.get(axis, 0)
+        if size >= TOLERANCE and amount / size > most:
+            most = amount / size
+    return most
 
 
 def within(left: Mapping[int, float], right: Mapping[int, float]) -> bool:
