@@ -1,0 +1,230 @@
+"""kill -9 of server, scheduler or both, at seeded random moments, while clients write and jobs run.
+
+`--crash-rounds` says how often, `--seed` when; a failure prints both and what was acknowledged last.
+"""
+
+import asyncio
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.crash.cluster import CrashCluster, free_port
+from tests.crash.followers import Follower
+from tests.crash.ledger import Ledger
+from tests.crash.waves import NAMESPACE as WORK
+from tests.crash.waves import Waves, asked, read_starts
+from tests.crash.writers import KINDS, Gate, Lane, check
+from tests.crash.writers import NAMESPACE as WRITTEN
+from tests.waiting import eventually
+from volcano.api.kinds import JOB
+from volcano.api.kinds import NAMESPACE as NAMESPACES
+from volcano.api.kinds import POD
+from volcano.client.client import Client
+
+pytestmark = pytest.mark.process
+
+LANES = 4
+FIRST_STARTS_KILLED = 3
+"""Rounds that kill the very first start: keys, certificates and the store are being made."""
+
+WORK_SECONDS_MAX = 0.8
+"""Longest time that a ready cluster works before it is killed."""
+
+FOLLOW_SECONDS_MAX = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a round kills, and what.
+
+    Attributes:
+        while_starting: if the server is not ready yet, kill it before it is.
+        share: of the usual starting time, or of WORK_SECONDS_MAX.
+    """
+
+    server: bool
+    scheduler: bool
+    while_starting: bool
+    share: float
+
+    def __str__(self) -> str:
+        what = " and ".join(
+            name for name, killed in (("server", self.server), ("scheduler", self.scheduler)) if killed
+        )
+        when = "of its start" if self.while_starting else "of the working time"
+        return f"{what} at {self.share:.0%} {when}"
+
+
+def drawn(seed: int, number: int) -> Moment:
+    """The moment of a round."""
+    chance = random.Random(f"{seed}/{number}")
+    server, scheduler = chance.choices(
+        ((True, False), (False, True), (True, True)), (3, 2, 3)
+    )[0]
+    starting = chance.random() < 0.3
+    share = chance.random()
+    if number <= FIRST_STARTS_KILLED:
+        return Moment(server=True, scheduler=scheduler, while_starting=True, share=share)
+    return Moment(server, scheduler, starting, share)
+
+
+@dataclass(slots=True)
+class Run:
+    """All parts of one crash test."""
+
+    cluster: CrashCluster
+    seed: int
+    rounds: int
+    ledger: Ledger = field(default_factory=Ledger)
+    gate: Gate = field(default_factory=Gate)
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    clients: list[Client] = field(default_factory=list)
+    followers: list[Follower] = field(default_factory=list)
+    waves: Waves | None = None
+    number: int = 0
+    moment: Moment | None = None
+    checked: int = 0
+    killed_starting: int = 0
+    _following: list[asyncio.Task[None]] = field(default_factory=list)
+
+    async def go(self) -> None:
+        """The rounds, then the end of everything."""
+        await self._kill_first_starts()
+        await self.cluster.ready()
+        async with asyncio.TaskGroup() as group:
+            helpers = await self._start_clients(group)
+            while self.number < self.rounds:
+                self.number += 1
+                self.moment = drawn(self.seed, self.number)
+                await self._round(self.moment)
+            self.moment = None
+            await self.cluster.ready()
+            await self._check()
+            self.stopped.set()
+            await asyncio.gather(*helpers)
+            await self._check(quiet=True)
+            for task in self._following:
+                task.cancel()
+
+    async def _kill_first_starts(self) -> None:
+        while self.number < min(FIRST_STARTS_KILLED, self.rounds - 1):
+            self.number += 1
+            self.moment = drawn(self.seed, self.number)
+            self.cluster.start()
+            await asyncio.sleep(self.moment.share * self.cluster.start_seconds)
+            self.cluster.kill_server()
+        self.cluster.start()
+
+    async def _start_clients(self, group: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+        client = await self.cluster.client()
+        self.clients.append(client)
+        for namespace in (WRITTEN, WORK):
+            await client.create(NAMESPACES, {"metadata": {"name": namespace}})
+        self.followers = [Follower(client, kind, WRITTEN) for kind in KINDS]
+        self.followers += [Follower(client, kind, WORK) for kind in (JOB, POD)]
+        self._following = [group.create_task(each.run()) for each in self.followers]
+        self.waves = Waves(client, self.cluster.folder)
+        tasks = [group.create_task(self.waves.run(self.stopped))]
+        for lane in range(LANES):
+            chance = random.Random(f"{self.seed}/lane/{lane}")
+            own = await self.cluster.client()
+            self.clients.append(own)
+            writer = Lane(lane, own, self.ledger, self.gate, chance)
+            tasks.append(group.create_task(writer.run(self.stopped)))
+        return tasks
+
+    async def _round(self, moment: Moment) -> None:
+        if moment.while_starting and not self.cluster.is_ready():
+            await asyncio.sleep(moment.share * self.cluster.start_seconds)
+            self.killed_starting += 1
+        else:
+            await self.cluster.ready()
+            await self._check()
+            await asyncio.sleep(moment.share * WORK_SECONDS_MAX)
+        if moment.scheduler:
+            self.cluster.kill_scheduler()
+        if moment.server:
+            self.cluster.kill_server()
+            self.cluster.start()
+
+    async def _check(self, *, quiet: bool = False) -> None:
+        """What was acknowledged is there, and the watchers have heard of it.
+
+        Args:
+            quiet: the jobs have ended, too, so that nothing changes them any more.
+        """
+        client = await self.cluster.client()
+        await self.gate.close()
+        try:
+            await check(client, self.ledger)
+            for follower in self.followers if quiet else self.followers[: len(KINDS)]:
+                await self._check_follower(client, follower)
+        finally:
+            self.gate.open()
+            await client.close()
+        self.checked += 1
+
+    async def _check_follower(self, client: Client, follower: Follower) -> None:
+        lines: list[str] = []
+
+        async def agrees() -> bool:
+            lines[:] = follower.difference(await client.list(follower.kind, follower.namespace))
+            return not lines
+
+        try:
+            await eventually(agrees, within=FOLLOW_SECONDS_MAX)
+        except AssertionError as error:
+            raise AssertionError("\n".join(lines)) from error
+
+    async def close(self) -> None:
+        """Close the clients."""
+        for client in self.clients:
+            await client.close()
+
+    def report(self) -> str:
+        """Where a failed run was."""
+        waiting = self.waves.waiting_for if self.waves is not None else ""
+        return "\n".join(
+            [
+                f"seed {self.seed}, round {self.number} of {self.rounds} (killed: {self.moment}); "
+                f"again with: pytest tests/crash --seed={self.seed} --crash-rounds={self.rounds}",
+                f"waves done: {self.waves.done if self.waves else 0}; waited for {waiting or '-'}",
+                f"acknowledged {self.ledger.acknowledged}, the last of them:",
+                *(f"  {line}" for line in self.ledger.trail),
+                "in doubt: " + ", ".join(map(str, self.ledger.pending)),
+                f"data: {self.cluster.folder}; end of the server's log:",
+                self.cluster.tail(),
+            ]
+        )
+
+
+@pytest.mark.anyio
+async def test_kill_9(tmp_path: Path, fleet: Path, seed: int, rounds: int) -> None:
+    cluster = CrashCluster(tmp_path / "run", fleet, free_port(random.Random()))
+    run = Run(cluster, seed, rounds)
+    try:
+        await run.go()
+        assert await cluster.stop() == 0
+        await cluster.nothing_left()
+    except (Exception, BaseExceptionGroup) as error:
+        raise AssertionError(f"{_words(error)}\n{run.report()}") from error
+    finally:
+        cluster.clear_away()
+        await run.close()
+    assert run.waves is not None
+    print(
+        f"seed {seed}: {rounds} rounds, {run.killed_starting + FIRST_STARTS_KILLED} of them while "
+        f"starting; {run.checked} checks of {run.ledger.acknowledged} acknowledged writes "
+        f"({run.ledger.doubtful} unanswered), {run.waves.done} waves, "
+        f"{sum(read_starts(cluster.folder).values())} container starts, watches "
+        f"resumed {sum(f.resumed for f in run.followers)}, expired "
+        f"{sum(f.expired for f in run.followers)}"
+    )
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, BaseExceptionGroup):
+        return "; ".join(map(_words, error.exceptions))
+    return f"{type(error).__name__}: {error}"
