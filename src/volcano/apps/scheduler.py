@@ -47,7 +47,9 @@ async def run_scheduler(
     state = ClusterState(scheduler_names=scheduler_names, default_queue=default_queue)
     recorder = EventRecorder(client, scheduler_names[0], clock=clock)
     cache = Cache(client, state, clock=clock, wake=wake.set)
-    committer = Committer(client, state, recorder, clock=clock, failed=wake.set)
+    committer = Committer(
+        client, state, recorder, clock=clock, restore=cache.restore, failed=wake.set
+    )
 
     def plan(now: float, number: int) -> CycleResult:
         result = cycle.run(state, conf, now=now, seed=number)

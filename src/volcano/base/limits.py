@@ -132,6 +132,12 @@ COMMIT_ATTEMPTS_MAX = 6
 COMMIT_BACKOFF_SECONDS = 0.1
 """Pause before a failed write is tried again; doubles with each attempt."""
 
+COMMIT_REFUSED_SECONDS_MAX = 10.0
+"""Longest time a pod whose bind was refused waits before it is planned again; doubles up to it."""
+
+COMMIT_REFUSALS_KNOWN_MAX = 10_000
+"""Pods whose refused binds are counted; the oldest are forgotten first."""
+
 CYCLE_SPACING_SECONDS_MIN = 0.01
 """Shortest pause between two scheduling cycles, so that a burst of events becomes one cycle."""
 
@@ -148,7 +154,7 @@ CONTAINER_BACKOFF_RESET_SECONDS = 600.0
 """A container that ran this long starts over with no pause (kubelet)."""
 
 CONTAINER_RETRY_SECONDS_FIRST = 1.0
-"""Pause before a start that could not be prepared (a missing configMap …) is tried again; doubles."""
+"""Pause before a start that could not be prepared (no configMap …) is tried again; doubles."""
 
 CONTAINER_RETRY_SECONDS_MAX = 30.0
 """Longest pause between tries at preparing a container."""

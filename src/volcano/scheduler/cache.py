@@ -49,6 +49,12 @@ class Cache:
         for informer in self.informers.values():
             await informer.synced()
 
+    def restore(self, kind: Kind, key: str) -> None:
+        """Put an object into the state as it was last seen; nothing if it is gone."""
+        obj = self.informers[kind].get(key)
+        if obj is not None:
+            self._state.put(kind, obj)
+
     def _handler(self, kind: Kind) -> Callable[[Change], None]:
         def take(change: Change) -> None:
             if change.new is not None:

@@ -1,8 +1,9 @@
 """Applies what a cycle decided: binds, evictions, statuses, conditions and events.
 
-Bounded in concurrency and deduplicated by object: of two waiting statuses of one PodGroup only the
-newer is written. Nothing here decides; a refused bind is told back to the state, so that the next
-cycle sees the pod as pending again.
+Bounded in concurrency, one write at a time for an object, and deduplicated: of two waiting statuses
+of one PodGroup only the newer is written, and no older one after it. Nothing here decides; what is
+given up is told back to the state, so that the next cycle sees the world as it is. A pod whose bind
+was refused counts as bound a little longer each time, so that it is not tried in every cycle.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from volcano.api.kinds import POD, POD_GROUP
+from volcano.api.kinds import POD, POD_GROUP, Kind
 from volcano.api.objects import JsonObject
 from volcano.base import limits
 from volcano.base.clock import Clock, timestamp
@@ -56,39 +57,56 @@ class CommitCounts:
     failures: int = 0
 
 
-@dataclass(slots=True)
-class _Item:
-    work: Work
-    attempts: int = 0
+_Key = tuple[_Urgency, str]
 
 
 @dataclass(slots=True)
 class _Queues:
-    """Work waiting, by urgency, then in order of arrival; one entry per object."""
+    """Work by urgency, then in order of arrival; one entry per object, and one write at a time."""
 
-    by_urgency: tuple[OrderedDict[str, _Item], ...] = field(
+    by_urgency: tuple[OrderedDict[str, Work], ...] = field(
         default_factory=lambda: tuple(OrderedDict() for _ in _Urgency)
     )
+    busy: set[_Key] = field(default_factory=set)
+    newer: dict[_Key, Work] = field(default_factory=dict)
 
-    def put(self, urgency: _Urgency, uid: str, item: _Item) -> None:
-        self.by_urgency[urgency][uid] = item
+    def put(self, urgency: _Urgency, work: Work) -> bool:
+        """Queue work in place of older work on the same object; whether there is more to take."""
+        if (urgency, work.uid) in self.busy:
+            self.newer[urgency, work.uid] = work
+            return False
+        queue = self.by_urgency[urgency]
+        is_more = work.uid not in queue
+        queue[work.uid] = work
+        return is_more
 
-    def pop(self) -> tuple[_Urgency, _Item] | None:
-        for urgency in _Urgency:
-            queue = self.by_urgency[urgency]
-            if queue:
-                return urgency, queue.popitem(last=False)[1]
-        return None
+    def take(self) -> tuple[_Urgency, Work]:
+        """The most urgent work; its object is busy until `done`."""
+        urgency = next(urgency for urgency in _Urgency if self.by_urgency[urgency])
+        work = self.by_urgency[urgency].popitem(last=False)[1]
+        self.busy.add((urgency, work.uid))
+        return urgency, work
+
+    def done(self, urgency: _Urgency, work: Work) -> bool:
+        """Let go of an object; whether newer work on it can be taken now."""
+        self.busy.discard((urgency, work.uid))
+        newer = self.newer.pop((urgency, work.uid), None)
+        return newer is not None and self.put(urgency, newer)
+
+    def is_superseded(self, urgency: _Urgency, work: Work) -> bool:
+        """Whether newer work on the object waits."""
+        return (urgency, work.uid) in self.newer
 
     def __len__(self) -> int:
-        return sum(len(queue) for queue in self.by_urgency)
+        return sum(map(len, self.by_urgency)) + len(self.busy) + len(self.newer)
 
 
 class Committer:
     """Writes the results of cycles.
 
     Args:
-        failed: called after a bind was refused, so that a new cycle is planned.
+        restore: puts an object into the state as it was last seen, after a status was given up.
+        failed: called after a bind was taken back, so that a new cycle is planned.
     """
 
     def __init__(
@@ -98,6 +116,7 @@ class Committer:
         recorder: EventRecorder,
         *,
         clock: Clock,
+        restore: Callable[[Kind, str], None],
         failed: Callable[[], None],
     ) -> None:
         self.counts = CommitCounts()
@@ -105,37 +124,40 @@ class Committer:
         self._state = state
         self._recorder = recorder
         self._clock = clock
+        self._restore = restore
         self._failed = failed
         self._queues = _Queues()
+        self._refusals: OrderedDict[str, int] = OrderedDict()
+        self._group: asyncio.TaskGroup | None = None
         self._work = asyncio.Semaphore(0)
-        self._open = 0
         self._idle = asyncio.Event()
         self._idle.set()
 
     @property
     def waiting(self) -> int:
         """Writes decided and not yet answered."""
-        return self._open
+        return len(self._queues)
 
     def submit(self, result: CycleResult) -> None:
         """Take over a cycle's decisions; binds count as done for the next cycle from here on."""
         for bind in result.binds:
             self._state.assume(bind.namespace, bind.name, bind.uid, bind.node)
-            self._put(_Urgency.BIND, bind.uid, _Item(bind))
+            self._put(_Urgency.BIND, bind)
         for group in result.pod_groups:
             self._state.assume_pod_group(f"{group.namespace}/{group.name}", group.status)
-            self._put(_Urgency.GROUP, group.uid, _Item(group))
+            self._put(_Urgency.GROUP, group)
         for eviction in result.evictions:
             self._state.assume_evicted(eviction.namespace, eviction.name, eviction.uid)
-            self._put(_Urgency.EVICT, eviction.uid, _Item(eviction))
+            self._put(_Urgency.EVICT, eviction)
         for condition in result.pod_conditions:
-            self._put(_Urgency.CONDITION, condition.uid, _Item(condition))
+            self._put(_Urgency.CONDITION, condition)
         for note in result.events:
             self._recorder.event(_involved(note.regarding), note.type, note.reason, note.message)
 
     async def run(self) -> None:
         """Write until cancelled."""
         async with asyncio.TaskGroup() as group:
+            self._group = group
             for _ in range(limits.COMMIT_WRITES_IN_FLIGHT_MAX):
                 group.create_task(self._worker())
 
@@ -143,40 +165,38 @@ class Committer:
         """Return once nothing is waiting or on its way."""
         await self._idle.wait()
 
-    def _put(self, urgency: _Urgency, uid: str, item: _Item) -> None:
-        before = len(self._queues)
-        self._queues.put(urgency, uid, item)
-        if len(self._queues) > before:
-            self._open += 1
-            self._idle.clear()
+    def _put(self, urgency: _Urgency, work: Work) -> None:
+        self._idle.clear()
+        if self._queues.put(urgency, work):
             self._work.release()
 
     async def _worker(self) -> None:
         while True:
             await self._work.acquire()
-            entry = self._queues.pop()
-            assert entry is not None, "the semaphore counts the queued items"
-            urgency, item = entry
+            urgency, work = self._queues.take()
             try:
-                await self._write(item)
-            except (ApiError, OSError, TimeoutError) as error:
-                await self._trouble(urgency, item, error)
+                await self._carry_out(urgency, work)
             finally:
-                self._open -= 1
-                if self._open == 0:
+                if self._queues.done(urgency, work):
+                    self._work.release()
+                if not self._queues:
                     self._idle.set()
 
-    async def _trouble(self, urgency: _Urgency, item: _Item, error: Exception) -> None:
-        """Give up or try again later, with back-off and a bound."""
-        item.attempts += 1
-        work = item.work
-        refused = isinstance(error, ApiError) and error.code < 500 and error.code != 429
-        if refused or item.attempts >= limits.COMMIT_ATTEMPTS_MAX:
-            self._give_up(work, error)
-            return
-        await self._clock.sleep(limits.COMMIT_BACKOFF_SECONDS * 2**item.attempts)
-        if work.uid not in self._queues.by_urgency[urgency]:
-            self._put(urgency, work.uid, item)
+    async def _carry_out(self, urgency: _Urgency, work: Work) -> None:
+        """Write, with tries again after trouble that may pass, until newer work takes its place."""
+        for attempt in range(1, limits.COMMIT_ATTEMPTS_MAX + 1):
+            try:
+                await self._write(work)
+            except (ApiError, OSError, TimeoutError) as error:
+                if _is_final(error) or attempt == limits.COMMIT_ATTEMPTS_MAX:
+                    self._give_up(work, error)
+                    return
+            else:
+                self._refusals.pop(work.uid, None)
+                return
+            await self._clock.sleep(limits.COMMIT_BACKOFF_SECONDS * 2**attempt)
+            if self._queues.is_superseded(urgency, work):
+                return
 
     def _give_up(self, work: Work, error: Exception) -> None:
         gone = isinstance(error, ApiError) and error.reason in _GONE
@@ -187,22 +207,34 @@ class Committer:
             object=f"{work.namespace}/{work.name}",
             error=str(error),
         )
-        if isinstance(work, Bind):
-            self.counts.bind_failures += 1
-            self._state.forget(work.namespace, work.name, work.uid)
-            if not gone:
-                text = f"Binding to node {work.node} was refused: {error}"
-                self._recorder.event(_pod_reference(work), "Warning", "FailedBinding", text)
-            self._failed()
-        elif isinstance(work, Eviction):
-            self.counts.failures += 1
-            self._state.forget(work.namespace, work.name, work.uid)
-            self._failed()
+        if isinstance(work, Bind | Eviction):
+            if isinstance(work, Eviction):
+                self.counts.failures += 1
+            else:
+                self.counts.bind_failures += 1
+                if not gone:
+                    text = f"Binding to node {work.node} was refused: {error}"
+                    self._recorder.event(_pod_reference(work), "Warning", "FailedBinding", text)
+            assert self._group is not None, "only workers give up, and `run` starts them"
+            self._group.create_task(self._take_back(work))
         else:
             self.counts.failures += 1
+            kind = POD_GROUP if isinstance(work, PodGroupUpdate) else POD
+            self._restore(kind, f"{work.namespace}/{work.name}")
 
-    async def _write(self, item: _Item) -> None:
-        match item.work:
+    async def _take_back(self, work: Bind | Eviction) -> None:
+        """Let the pod be planned again, the later the more often it was refused."""
+        refusals = self._refusals.pop(work.uid, 0)
+        self._refusals[work.uid] = refusals + 1
+        if len(self._refusals) > limits.COMMIT_REFUSALS_KNOWN_MAX:
+            self._refusals.popitem(last=False)
+        pause = limits.COMMIT_BACKOFF_SECONDS * 2.0 ** min(refusals, 30)
+        await self._clock.sleep(min(pause, limits.COMMIT_REFUSED_SECONDS_MAX))
+        self._state.forget(work.namespace, work.name, work.uid)
+        self._failed()
+
+    async def _write(self, work: Work) -> None:
+        match work:
             case Bind() as bind:
                 await self._bind(bind)
             case Eviction() as eviction:
@@ -264,6 +296,11 @@ class Committer:
             subresource="status",
             patch_type=PatchType.STRATEGIC,
         )
+
+
+def _is_final(error: Exception) -> bool:
+    """Whether the same write would be refused again."""
+    return isinstance(error, ApiError) and error.code < 500 and error.code != 429
 
 
 def _pod_reference(work: Bind | Eviction) -> JsonObject:
