@@ -38,10 +38,10 @@ Work = Bind | Eviction | PodGroupUpdate | PodConditionUpdate
 
 
 class _Urgency(enum.IntEnum):
-    """Order of writing: what starts pods goes before what explains."""
+    """Order of writing: the few that let jobs in, what starts pods, then what explains."""
 
-    BIND = 0
-    GROUP = 1
+    GROUP = 0
+    BIND = 1
     EVICT = 2
     CONDITION = 3
 
