@@ -38,6 +38,7 @@ log = structlog.get_logger(__name__)
 
 HOST = "127.0.0.1"
 PORT_DEFAULT = 7443
+PORT_MAX = 65_535
 PORT_NAME = "port"
 SCHEDULER_CONF_NAME = "volcano-scheduler.conf"
 
@@ -55,14 +56,13 @@ def bind(data: Path, wanted: int | None) -> socket.socket:
     """A listening socket on the loopback address.
 
     Without a wanted port: the one kept in the data folder, else the default; if that is taken a
-    free one, which is kept for next time.
+    free one, which `keep_port` keeps for next time.
 
     Raises:
-        ConfigError: the wanted port cannot be had.
+        ConfigError: the wanted port cannot be had, or the record of the kept one is broken.
     """
     kept = data / PORT_NAME
-    usual = int(kept.read_text()) if kept.exists() else PORT_DEFAULT
-    for port in (usual, 0) if wanted is None else (wanted,):
+    for port in (_usual_port(kept), 0) if wanted is None else (_checked(wanted, "--port"),):
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -77,10 +77,32 @@ def bind(data: Path, wanted: int | None) -> socket.socket:
                 ) from error
             continue
         listener.setblocking(False)
-        if wanted is None:
-            kept.write_text(str(listener.getsockname()[1]))
         return listener
     raise ConfigError(f"no port of {HOST} can be had")
+
+
+def keep_port(data: Path, port: int) -> None:
+    """Remember a port that was not asked for. Only the process that holds the data may do so."""
+    content = str(port).encode()
+    kept = data / PORT_NAME
+    if not kept.exists() or kept.read_bytes() != content:
+        pki.write_private(kept, content)
+
+
+def _usual_port(kept: Path) -> int:
+    if not kept.exists():
+        return PORT_DEFAULT
+    text = kept.read_text().strip()
+    try:
+        return _checked(int(text), str(kept))
+    except ValueError as error:
+        raise ConfigError(f"{kept} holds {text!r}, which is no port; remove the file") from error
+
+
+def _checked(port: int, where: str) -> int:
+    if port not in range(PORT_MAX + 1):
+        raise ConfigError(f"{where}: {port} is no port; one is between 0 and {PORT_MAX}")
+    return port
 
 
 async def serve(options: UpOptions, clock: Clock, stopped: asyncio.Event) -> None:
@@ -96,6 +118,8 @@ async def serve(options: UpOptions, clock: Clock, stopped: asyncio.Event) -> Non
     listener = bind(options.data, options.port)
     url = f"https://{HOST}:{listener.getsockname()[1]}"
     cluster = Cluster(ClusterOptions(keys, options.data, fleet, url), clock)
+    if options.port is None:
+        keep_port(options.data, listener.getsockname()[1])
     await cluster.start()
     failure: asyncio.Task[BaseException] | None = None
     try:
