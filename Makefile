@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup check test-quick test test-crash demo generate lock clean bench
+.PHONY: help setup check test-quick test test-crash demo generate schemas lock clean bench
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -43,6 +43,10 @@ bench: bench-scheduler bench-apiserver bench-local ## all of them
 
 bench-%: setup ## one benchmark: local, apiserver, scheduler
 	$(BIN)/python -m benchmarks.$*
+
+schemas: setup ## core schemas and protobuf field numbers from the Kubernetes Go modules (needs go)
+	$(BIN)/python scripts/core_schemas.py
+	$(BIN)/python scripts/protobuf_fields.py
 
 lock: ## pin the dependencies anew, with hashes (needs uv)
 	uv pip compile pyproject.toml --generate-hashes --universal --no-header --no-annotate -o requirements/runtime.lock
