@@ -1,5 +1,5 @@
-"""Real processes, killed with SIGKILL at seeded random moments while people and jobs rely on them.
+"""Real processes, killed with SIGKILL at seeded random moments while clients and jobs rely on it.
 
-`cluster` starts and kills, `writers` write and keep a `ledger` of what was acknowledged, `followers`
-watch across restarts, `waves` run jobs; `test_crash` puts them together.
+`cluster` starts and kills, `writers` write and keep a `ledger` of what was acknowledged,
+`followers` watch across restarts, `waves` run jobs; `test_crash` puts them together.
 """

@@ -1,12 +1,10 @@
-"""Processes of a cluster on this machine, started as `volcano up` does and killed without a word."""
+"""Processes of a cluster on this machine, started like `volcano up`, killed without a word."""
 
-import asyncio
 import os
 import random
 import signal
 import socket
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path

@@ -9,7 +9,7 @@ from volcano.api.objects import JsonObject, key_of, uid_of
 from volcano.base.errors import ApiError
 from volcano.client.client import Client, WatchEvent
 
-AGAIN_SECONDS = 0.05
+AGAIN_SECONDS = 0.1
 UNANSWERED = frozenset({"ServiceUnavailable"})
 _GONE = 410
 
@@ -21,7 +21,7 @@ class Follower:
         view: key → object.
         revision: the watch is told everything up to here.
         seen: every object ever told, by uid, in its last state.
-        resumed, expired: how often a watch was taken up again, and was too old for that.
+        resumed, expired: how often a watch was taken up and told something, or was too old.
     """
 
     def __init__(self, client: Client, kind: Kind, namespace: str) -> None:
@@ -60,12 +60,12 @@ class Follower:
         self.revision = revision_of(listed)
 
     async def _follow(self) -> None:
-        watch = self._client.watch(
-            self.kind, self.namespace, resource_version=str(self.revision)
-        )
-        self.resumed += 1
+        watch = self._client.watch(self.kind, self.namespace, resource_version=str(self.revision))
         async with aclosing(watch) as events:
+            before = self.revision
             async for event in events:
+                if self.revision == before:
+                    self.resumed += 1
                 self._take(event)
 
     def _take(self, event: WatchEvent) -> None:
@@ -97,7 +97,9 @@ class Follower:
         for key in sorted({*found, *self.view}):
             ours, theirs = self.view.get(key), found.get(key)
             if ours is None or theirs is None or revision_of(ours) != revision_of(theirs):
-                lines.append(f"{self.kind.plural} {key}: watched {_mark(ours)}, listed {_mark(theirs)}")
+                lines.append(
+                    f"{self.kind.plural} {key}: watched {_mark(ours)}, listed {_mark(theirs)}"
+                )
         return lines
 
 

@@ -73,7 +73,7 @@ class Ledger:
     trail: deque[str] = field(default_factory=lambda: deque(maxlen=TRAIL_LENGTH))
 
     def begin(self, key: Key, token: str | None) -> None:
-        """A write is sent; `token` None deletes. A write sent again keeps its first announcement."""
+        """A write is sent; `token` None deletes. Sent again it keeps its first announcement."""
         if key not in self.pending:
             self.pending[key] = Pending(token, self.highest)
 

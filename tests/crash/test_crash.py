@@ -1,6 +1,6 @@
-"""kill -9 of server, scheduler or both, at seeded random moments, while clients write and jobs run.
+"""kill -9 of server, scheduler or both at seeded random moments while clients write and jobs run.
 
-`--crash-rounds` says how often, `--seed` when; a failure prints both and what was acknowledged last.
+`--crash-rounds` says how often, `--seed` when; a failure prints both and what was acknowledged.
 """
 
 import asyncio
@@ -14,13 +14,12 @@ from tests.crash.cluster import CrashCluster, free_port
 from tests.crash.followers import Follower
 from tests.crash.ledger import Ledger
 from tests.crash.waves import NAMESPACE as WORK
-from tests.crash.waves import Waves, asked, read_starts
+from tests.crash.waves import Waves, read_starts
 from tests.crash.writers import KINDS, Gate, Lane, check
 from tests.crash.writers import NAMESPACE as WRITTEN
 from tests.waiting import eventually
-from volcano.api.kinds import JOB
+from volcano.api.kinds import JOB, POD
 from volcano.api.kinds import NAMESPACE as NAMESPACES
-from volcano.api.kinds import POD
 from volcano.client.client import Client
 
 pytestmark = pytest.mark.process
@@ -29,8 +28,8 @@ LANES = 4
 FIRST_STARTS_KILLED = 3
 """Rounds that kill the very first start: keys, certificates and the store are being made."""
 
-WORK_SECONDS_MAX = 0.8
-"""Longest time that a ready cluster works before it is killed."""
+WORK_SECONDS = (0.5, 3.0)
+"""How long a ready cluster works at most before it is killed: in one round, and in another."""
 
 FOLLOW_SECONDS_MAX = 10.0
 
@@ -41,33 +40,37 @@ class Moment:
 
     Attributes:
         while_starting: if the server is not ready yet, kill it before it is.
-        share: of the usual starting time, or of WORK_SECONDS_MAX.
+        share: of the usual starting time, or of `work_seconds`.
     """
 
     server: bool
     scheduler: bool
     while_starting: bool
     share: float
+    work_seconds: float
 
     def __str__(self) -> str:
         what = " and ".join(
-            name for name, killed in (("server", self.server), ("scheduler", self.scheduler)) if killed
+            name
+            for name, killed in (("server", self.server), ("scheduler", self.scheduler))
+            if killed
         )
-        when = "of its start" if self.while_starting else "of the working time"
+        when = "of its start" if self.while_starting else f"of {self.work_seconds} s of work"
         return f"{what} at {self.share:.0%} {when}"
 
 
 def drawn(seed: int, number: int) -> Moment:
     """The moment of a round."""
     chance = random.Random(f"{seed}/{number}")
-    server, scheduler = chance.choices(
-        ((True, False), (False, True), (True, True)), (3, 2, 3)
-    )[0]
+    server, scheduler = chance.choices(((True, False), (False, True), (True, True)), (3, 2, 3))[0]
     starting = chance.random() < 0.3
     share = chance.random()
+    work = chance.choice(WORK_SECONDS)
     if number <= FIRST_STARTS_KILLED:
-        return Moment(server=True, scheduler=scheduler, while_starting=True, share=share)
-    return Moment(server, scheduler, starting, share)
+        return Moment(
+            server=True, scheduler=scheduler, while_starting=True, share=share, work_seconds=work
+        )
+    return Moment(server, scheduler, starting, share, work)
 
 
 @dataclass(slots=True)
@@ -114,6 +117,7 @@ class Run:
             self.moment = drawn(self.seed, self.number)
             self.cluster.start()
             await asyncio.sleep(self.moment.share * self.cluster.start_seconds)
+            self.killed_starting += 1
             self.cluster.kill_server()
         self.cluster.start()
 
@@ -142,7 +146,7 @@ class Run:
         else:
             await self.cluster.ready()
             await self._check()
-            await asyncio.sleep(moment.share * WORK_SECONDS_MAX)
+            await asyncio.sleep(moment.share * moment.work_seconds)
         if moment.scheduler:
             self.cluster.kill_scheduler()
         if moment.server:
@@ -183,13 +187,33 @@ class Run:
         for client in self.clients:
             await client.close()
 
+    def check_starts(self) -> None:
+        """Every start was of a pod that the API told of."""
+        pods = next(each for each in self.followers if each.kind is POD)
+        started = {uid for _, uid, _ in read_starts(self.cluster.folder)}
+        assert pods.expired or started <= pods.seen.keys(), (
+            f"containers of unknown pods were started: {started - pods.seen.keys()}"
+        )
+
+    def summary(self) -> str:
+        """What was done, in one line."""
+        starts = sum(read_starts(self.cluster.folder).values())
+        return (
+            f"seed {self.seed}: {self.number} rounds, {self.killed_starting} of them while starting; "
+            f"{self.checked} checks of {self.ledger.acknowledged} acknowledged writes "
+            f"({self.ledger.doubtful} unanswered), {self.waves.done if self.waves else 0} waves, "
+            f"{starts} container starts, watches resumed {sum(f.resumed for f in self.followers)}, "
+            f"expired {sum(f.expired for f in self.followers)}"
+        )
+
     def report(self) -> str:
         """Where a failed run was."""
         waiting = self.waves.waiting_for if self.waves is not None else ""
+        again = f"pytest tests/crash --seed={self.seed} --crash-rounds={self.rounds}"
         return "\n".join(
             [
-                f"seed {self.seed}, round {self.number} of {self.rounds} (killed: {self.moment}); "
-                f"again with: pytest tests/crash --seed={self.seed} --crash-rounds={self.rounds}",
+                f"seed {self.seed}, round {self.number} of {self.rounds} (killed: {self.moment})",
+                f"again with: {again}",
                 f"waves done: {self.waves.done if self.waves else 0}; waited for {waiting or '-'}",
                 f"acknowledged {self.ledger.acknowledged}, the last of them:",
                 *(f"  {line}" for line in self.ledger.trail),
@@ -201,11 +225,14 @@ class Run:
 
 
 @pytest.mark.anyio
-async def test_kill_9(tmp_path: Path, fleet: Path, seed: int, rounds: int) -> None:
+async def test_kill_9(
+    tmp_path: Path, fleet: Path, seed: int, rounds: int, pytestconfig: pytest.Config
+) -> None:
     cluster = CrashCluster(tmp_path / "run", fleet, free_port(random.Random()))
     run = Run(cluster, seed, rounds)
     try:
         await run.go()
+        run.check_starts()
         assert await cluster.stop() == 0
         await cluster.nothing_left()
     except (Exception, BaseExceptionGroup) as error:
@@ -213,15 +240,7 @@ async def test_kill_9(tmp_path: Path, fleet: Path, seed: int, rounds: int) -> No
     finally:
         cluster.clear_away()
         await run.close()
-    assert run.waves is not None
-    print(
-        f"seed {seed}: {rounds} rounds, {run.killed_starting + FIRST_STARTS_KILLED} of them while "
-        f"starting; {run.checked} checks of {run.ledger.acknowledged} acknowledged writes "
-        f"({run.ledger.doubtful} unanswered), {run.waves.done} waves, "
-        f"{sum(read_starts(cluster.folder).values())} container starts, watches "
-        f"resumed {sum(f.resumed for f in run.followers)}, expired "
-        f"{sum(f.expired for f in run.followers)}"
-    )
+    pytestconfig.get_terminal_writer().line(f"\n{run.summary()}")
 
 
 def _words(error: BaseException) -> str:

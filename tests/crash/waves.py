@@ -21,8 +21,10 @@ T = TypeVar("T")
 NAMESPACE = "work"
 JOB_LABEL = "volcano.sh/job-name"
 WAVE_SECONDS_MAX = 150.0
-AGAIN_SECONDS = 0.05
-_START = 'log=$(readlink /proc/$$/fd/1); n=${log%/log}; n=${n##*/}; echo "$JOB $UID_ $n" >>STARTS; '
+AGAIN_SECONDS = 0.1
+_START = (
+    'log=$(readlink /proc/self/fd/2); n=${log%/log}; n=${n##*/}; echo "$JOB $UID_ $n" >>STARTS; '
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +179,7 @@ class Waves:
         self.waiting_for = ""
         pods = (
             await asked(
-                lambda: self._client.list(
-                    POD, NAMESPACE, label_selector=f"{JOB_LABEL}={name}"
-                )
+                lambda: self._client.list(POD, NAMESPACE, label_selector=f"{JOB_LABEL}={name}")
             )
         )["items"]
         status = job.get("status") or {}
@@ -197,7 +197,9 @@ class Waves:
         for task, wanted in story.starts.items():
             written = [start for start in starts if start[0] == f"{name}/{task}"]
             if wanted >= 0:
-                assert len(written) == wanted, f"{name}/{task}: started {written}, not {wanted} ×"
+                assert len(written) == wanted, (
+                    f"{name}/{task}: started {written}, not {wanted} times"
+                )
             else:
                 assert len(written) <= story.replicas, f"{name}/{task}: started {written}"
         for pod in pods:
@@ -213,9 +215,7 @@ class Waves:
                 if error.reason != "NotFound":
                     raise
             pods = await asked(
-                lambda: self._client.list(
-                    POD, NAMESPACE, label_selector=f"{JOB_LABEL}={name}"
-                )
+                lambda: self._client.list(POD, NAMESPACE, label_selector=f"{JOB_LABEL}={name}")
             )
             return not pods["items"]
 
@@ -229,7 +229,8 @@ def _phase(job: JsonObject) -> str:
 
 
 def _status(pod: JsonObject) -> JsonObject:
-    return ((pod.get("status") or {}).get("containerStatuses") or [{}])[0]
+    found: list[JsonObject] = (pod.get("status") or {}).get("containerStatuses") or [{}]
+    return found[0]
 
 
 def _code(pod: JsonObject) -> int:

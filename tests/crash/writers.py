@@ -17,9 +17,10 @@ from volcano.client.client import Client
 NAMESPACE = "written"
 KINDS: tuple[Kind, ...] = (CONFIG_MAP, SECRET, POD_GROUP)
 NAMES_PER_LANE = 12
-AGAIN_SECONDS = 0.05
+AGAIN_SECONDS = 0.1
 """Pause before a write that was not answered is tried again; the server takes a second to start."""
 
+Write = Callable[[], Awaitable[JsonObject | None]]
 UNANSWERED = frozenset({"ServiceUnavailable", "Timeout"})
 _BODIES: dict[str, JsonObject] = {
     "configmaps": {"data": {"text": "some text " * 20}},
@@ -80,22 +81,22 @@ class Lane:
             name = f"lane-{self._number}-{self._chance.randrange(NAMES_PER_LANE)}"
             key = Key(kind.plural, name)
             self._writes += 1
-            token = f"{self._number}.{self._writes}"
-            known = self._ledger.states.get(key)
-            if known is None:
-                await self._settle(key, token, lambda: self._create(kind, key, token))
-                continue
-            verb = self._chance.choices(("update", "patch", "delete"), (4, 4, 3))[0]
-            if verb == "delete":
-                await self._settle(key, None, lambda: self._delete(kind, key, known))
-            elif verb == "update" and kind is not POD_GROUP:
-                await self._settle(key, token, lambda: self._update(kind, key, token, known))
-            else:
-                await self._settle(key, token, lambda: self._patch(kind, key, token))
+            token, write = self._draw(kind, key, f"{self._number}.{self._writes}")
+            await self._settle(key, token, write)
 
-    async def _settle(
-        self, key: Key, token: str | None, write: Callable[[], Awaitable[JsonObject | None]]
-    ) -> None:
+    def _draw(self, kind: Kind, key: Key, token: str) -> tuple[str | None, Write]:
+        """What to write, and the token it leaves."""
+        known = self._ledger.states.get(key)
+        if known is None:
+            return token, lambda: self._create(kind, key, token)
+        verb = self._chance.choices(("update", "patch", "delete"), (4, 4, 3))[0]
+        if verb == "delete":
+            return None, lambda: self._delete(kind, key, known)
+        if verb == "update" and kind is not POD_GROUP:
+            return token, lambda: self._update(kind, key, token, known)
+        return token, lambda: self._patch(kind, key, token)
+
+    async def _settle(self, key: Key, token: str | None, write: Write) -> None:
         """Send a write until it is known what became of it."""
         self._ledger.begin(key, token)
         while True:
