@@ -148,6 +148,10 @@ class CrashCluster:
             lambda: not self.left(), within=GONE_SECONDS_MAX, about="every process has ended"
         )
 
+    def schedulers(self) -> list[int]:
+        """All schedulers of this cluster, also those of servers that are gone."""
+        return [pid for pid in self.left() if SCHEDULER in command_line(pid)]
+
     def tail(self) -> str:
         """The end of the server's log."""
         text = self.log.read_text(errors="replace") if self.log.exists() else ""

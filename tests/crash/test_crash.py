@@ -199,7 +199,7 @@ class Run:
         """What was done, in one line."""
         starts = sum(read_starts(self.cluster.folder).values())
         return (
-            f"seed {self.seed}: {self.number} rounds, {self.killed_starting} of them while starting; "
+            f"seed {self.seed}: {self.number} rounds, {self.killed_starting} while starting, "
             f"{self.checked} checks of {self.ledger.acknowledged} acknowledged writes "
             f"({self.ledger.doubtful} unanswered), {self.waves.done if self.waves else 0} waves, "
             f"{starts} container starts, watches resumed {sum(f.resumed for f in self.followers)}, "

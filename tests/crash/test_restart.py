@@ -62,6 +62,7 @@ async def test_a_container_outlives_its_server(cluster: CrashCluster, ends: str)
         shim = int(pid.read_text())
         cluster.kill_server()
         assert local.read_process(shim) is not None, "containers outlive their server"
+        await eventually(lambda: not cluster.schedulers(), about="schedulers do not")
         if ends == "while nothing runs":
             go.touch()
             await eventually(lambda: local.read_process(shim) is None, about="it ended alone")
