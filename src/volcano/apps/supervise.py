@@ -19,7 +19,11 @@ log = structlog.get_logger(__name__)
 
 
 class Supervisor:
-    """Runs `argv`, its output appended to `log_path`, until `stop`."""
+    """Runs `argv`, its output appended to `log_path`.
+
+    Args:
+        grace_seconds: what the child gets between SIGTERM and SIGKILL.
+    """
 
     def __init__(
         self,
@@ -29,6 +33,7 @@ class Supervisor:
         environ: Mapping[str, str],
         log_path: Path,
         clock: Clock,
+        grace_seconds: float = limits.CHILD_GRACE_SECONDS,
     ) -> None:
         self.name = name
         self.restarts = 0
@@ -36,6 +41,7 @@ class Supervisor:
         self._environ = environ
         self._log_path = log_path
         self._clock = clock
+        self._grace_seconds = grace_seconds
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -86,7 +92,7 @@ class Supervisor:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), limits.CHILD_GRACE_SECONDS)
+            await asyncio.wait_for(process.wait(), self._grace_seconds)
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
