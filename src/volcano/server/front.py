@@ -30,6 +30,10 @@ _log = structlog.get_logger(__name__)
 _WARNING_AGENT = "299 -"
 
 
+_VERIFY_NO_CHECK_TIME = ssl.VerifyFlags(0x200000)
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME, which the ssl module does not name."""
+
+
 def server_tls(pki: Pki) -> ssl.SSLContext:
     """TLS as a server, asking clients for a certificate but not insisting on one."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -37,6 +41,9 @@ def server_tls(pki: Pki) -> ssl.SSLContext:
     context.load_cert_chain(pki.server_certificate, pki.server_key)
     context.load_verify_locations(pki.ca_certificate)
     context.verify_mode = ssl.CERT_OPTIONAL
+    # A certificate that has expired is for the authenticator to refuse, in words: refused here the
+    # connection would end without any, because TLS 1.3 clients are through with their handshake.
+    context.verify_flags |= _VERIFY_NO_CHECK_TIME
     context.set_alpn_protocols(["http/1.1"])
     return context
 
