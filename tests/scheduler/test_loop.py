@@ -76,6 +76,17 @@ async def test_a_change_is_looked_at_at_once() -> None:
         assert r.times == [0.0, 3.0]
 
 
+async def test_a_cycle_may_ask_for_an_earlier_one() -> None:
+    def plan(_now: float, number: int) -> CycleResult:
+        return CycleResult(again_in_seconds=2.0 if number == 1 else None)
+
+    async with Running(plan) as r:
+        await r.edge.after(2.1)
+        assert len(r.times) == 2
+        await r.edge.after(limits.CYCLE_IDLE_SECONDS - 1)
+        assert len(r.times) == 2
+
+
 async def test_a_burst_of_changes_is_one_cycle() -> None:
     async with Running() as r:
         await r.wake_at(3)

@@ -306,3 +306,6 @@ POD_CONDITIONS_PROMPT_MAX = 16
 
 POD_CONDITION_REFRESH_SECONDS = 30
 """Age after which the details in the conditions of larger groups' pods are written again."""
+
+GANG_GATHERING_SECONDS = 2.0
+"""A gang that lacks members is told so when its newest one is older: others may be on their way."""

@@ -65,13 +65,19 @@ def _close_job(session: Session, job: JobView, result: CycleResult) -> None:
     state = session.hooks.group_state(job)
     text = ""
     wanted = None
+    gathering = 0.0
     if state is not None and state.ready:
         wanted = (_SCHEDULED, "tasks in gang are ready to be scheduled", "")
     elif state is not None:
         text = report.job_text(job)
         wanted = (_UNSCHEDULABLE, "NotEnoughResources", _gang_text(job, state, text))
+        gathering = _gathering_seconds(session, job)
     elif job.is_pending and job.reason and not job.task_count:
         wanted = (_UNSCHEDULABLE, "NotEnoughResources", job.reason)
+    if gathering and wanted is not None:
+        result.report.waiting[job.key] = wanted[2]
+        result.look_again_in(gathering)
+        wanted = None
     old = (job.group.obj.get("status") or {}).get("conditions") or []
     conditions, changed = _with_condition(session, old, wanted)
     unschedulable = wanted is not None and wanted[0] == _UNSCHEDULABLE
@@ -82,8 +88,17 @@ def _close_job(session: Session, job: JobView, result: CycleResult) -> None:
         _update(job.group, status, result)
     if changed and wanted is not None:
         result.events.append(_group_event(job.group, wanted))
-    if job.state.pending:
+    if job.state.pending and not gathering:
         _close_pods(session, job, text, result)
+
+
+def _gathering_seconds(session: Session, job: JobView) -> float:
+    """How long a gang that lacks members may still be in the making; 0 if it is not."""
+    if session.hooks.job_valid(job) is None:
+        return 0.0
+    tasks = job.state.tasks.values()
+    newest = max(job.group.creation, *(task.creation for task in tasks))
+    return max(0.0, newest + limits.GANG_GATHERING_SECONDS - session.snapshot.now)
 
 
 def _gang_text(job: JobView, state: GroupState, text: str) -> str:

@@ -86,7 +86,11 @@ class CycleReport:
 
 @dataclass(slots=True)
 class CycleResult:
-    """Everything one cycle wants done, in the order to do it."""
+    """Everything one cycle wants done, in the order to do it.
+
+    Attributes:
+        again_in_seconds: plan again after so long even if nothing changes; None for no need.
+    """
 
     binds: list[Bind] = field(default_factory=list)
     evictions: list[Eviction] = field(default_factory=list)
@@ -94,3 +98,9 @@ class CycleResult:
     pod_conditions: list[PodConditionUpdate] = field(default_factory=list)
     events: list[EventNote] = field(default_factory=list)
     report: CycleReport = field(default_factory=CycleReport)
+    again_in_seconds: float | None = None
+
+    def look_again_in(self, seconds: float) -> None:
+        """Ask for another cycle after so long at the latest."""
+        asked = self.again_in_seconds
+        self.again_in_seconds = seconds if asked is None else min(asked, seconds)
