@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.webhooks.world import Stored, create, operations
+from tests.webhooks.world import Stored, create, operations, update
 from volcano.api import kinds
 from volcano.api.objects import JsonObject
 from volcano.webhooks import Options, jobs
@@ -127,3 +127,28 @@ UNREADABLE = {
 @pytest.mark.parametrize("obj", UNREADABLE.values(), ids=UNREADABLE)
 def test_what_cannot_be_read_is_left_to_the_schema(obj: JsonObject) -> None:
     assert operations(jobs.mutating(Options()), create(kinds.JOB, obj)) == []
+
+
+MANIFEST = job({"name": "a", "template": {}}, {"replicas": 3, "template": {}})
+
+
+def updated(old: JsonObject, new: JsonObject) -> JsonObject:
+    admission = jobs.mutating(Options()).admit(update(kinds.JOB, old, new), Stored())
+    assert admission.refusal is None
+    return (admission.patched or new)["spec"]
+
+
+def test_manifest_applied_again_gets_the_same_defaults() -> None:
+    stored = {"metadata": {"name": "a"}, "spec": filled(MANIFEST)}
+    assert updated(stored, MANIFEST) == stored["spec"]
+    patched = {**stored, "spec": {**stored["spec"], "tasks": MANIFEST["spec"]["tasks"]}}
+    assert updated(stored, patched) == stored["spec"]
+
+
+def test_stored_job_that_is_changed_gets_no_defaults() -> None:
+    stored = {"metadata": {"name": "a"}, "spec": filled(MANIFEST)}
+    first, second = stored["spec"]["tasks"]
+    # What a Go client sends after scaling the first task to zero.
+    without_zero = {key: value for key, value in first.items() if key != "replicas"}
+    scaled = {**stored, "spec": {**stored["spec"], "tasks": [without_zero, second]}}
+    assert updated(stored, scaled) == scaled["spec"]

@@ -70,7 +70,8 @@ class Api:
     async def _answer(self, request: Request) -> Response:
         if len(request.body) > REQUEST_BODY_BYTES_MAX:
             raise ApiError(
-                "RequestEntityTooLarge", f"limit is {REQUEST_BODY_BYTES_MAX} bytes for a request"
+                "RequestEntityTooLarge",
+                f"Request entity too large: limit is {REQUEST_BODY_BYTES_MAX}",
             )
         request = with_json_body(request)
         user = self._security.authenticator.authenticate(request)

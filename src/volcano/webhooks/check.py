@@ -74,7 +74,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class MutatingCheck:
-    """Fills in defaults of one kind on creation; see `volcano.api.admission.Admitter`."""
+    """Fills in defaults of one kind, usually on creation; see `volcano.api.admission.Admitter`."""
 
     path: str
     name: str

@@ -1,4 +1,8 @@
-"""Defaults of a new Job: what is left out is filled in, what is said stays."""
+"""Defaults of a Job: what is left out is filled in, what is said stays.
+
+On an update too, where what is written is a manifest and not the stored Job, changed: `kubectl
+apply` of a manifest sends its list of tasks whole, without the defaults that creation put there.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -20,6 +24,7 @@ from volcano.webhooks.check import (
 )
 from volcano.webhooks.shapes import JobShape, TaskShape
 
+_TOLD_APART_BY = ("minAvailable", "maxRetry")
 _NEED_SVC = frozenset({"tensorflow", "mpi", "pytorch", "ray"})
 
 
@@ -38,10 +43,10 @@ def _plan(schedulers: Sequence[str], review: Review, _lookup: Lookup) -> Sequenc
     except msgspec.ValidationError:
         # The schema check that follows names the field; defaults would only hide it.
         return ()
-    tasks = [
-        _with_replicas(task, raw)
-        for task, raw in zip(job.tasks, spec.get("tasks") or (), strict=True)
-    ]
+    raw_tasks = spec.get("tasks") or ()
+    if review.operation == "UPDATE" and not _is_manifest(spec_of(review.old) or {}, spec):
+        return ()
+    tasks = [_with_replicas(task, raw) for task, raw in zip(job.tasks, raw_tasks, strict=True)]
     operations = []
     if not job.queue:
         operations.append(add("/spec/queue", wellknown.DEFAULT_QUEUE))
@@ -52,7 +57,7 @@ def _plan(schedulers: Sequence[str], review: Review, _lookup: Lookup) -> Sequenc
         operations.append(add("/spec/maxRetry", wellknown.DEFAULT_MAX_RETRY))
     missing = [
         _task_defaults(index, task, said=raw)
-        for index, (task, raw) in enumerate(zip(tasks, spec.get("tasks") or (), strict=True))
+        for index, (task, raw) in enumerate(zip(tasks, raw_tasks, strict=True))
     ]
     if any(missing):
         filled = [_with(task, more) for task, more in zip(spec["tasks"], missing, strict=True)]
@@ -68,10 +73,28 @@ def _plan(schedulers: Sequence[str], review: Review, _lookup: Lookup) -> Sequenc
     return operations
 
 
+def _is_manifest(old: JsonObject, new: JsonObject) -> bool:
+    """Whether every task lacks some default that its stored task has.
+
+    Clients that change what they have read send all of these, Go clients too: the stored
+    `minAvailable` is a pointer there and the stored `maxRetry` is never zero. `replicas` says
+    nothing: a zero is left out.
+    """
+    before, after = old.get("tasks") or (), new.get("tasks") or ()
+    return (
+        bool(after)
+        and len(before) == len(after)
+        and all(
+            any(task.get(name) is None and stored.get(name) is not None for name in _TOLD_APART_BY)
+            for task, stored in zip(after, before, strict=True)
+        )
+    )
+
+
 def _with_replicas(task: TaskShape, said: Mapping[str, Any]) -> TaskShape:
     """One pod, or what the partitions add up to, where the manifest says nothing.
 
-    Only on creation: a Go client drops a zero from the wire, and a job may be scaled to zero.
+    Only in manifests: a Go client drops a zero from the wire, and a job may be scaled to zero.
     """
     if said.get("replicas") is not None:
         return task

@@ -27,6 +27,7 @@ def mutating(options: Options) -> MutatingCheck:
         name="mutatejob.volcano.sh",
         kinds=frozenset({kinds.JOB}),
         plan=job_defaults.planner(options),
+        operations=frozenset({"CREATE", "UPDATE"}),
     )
 
 

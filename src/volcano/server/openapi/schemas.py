@@ -64,10 +64,11 @@ def own_schemas(entry: ServedKind, names: Names) -> dict[str, JsonObject]:
     kind = entry.kind
     own = dict(entry.schema)
     own["type"] = "object"
+    properties = entry.schema.get("properties") or {}
     own["properties"] = {
-        **(entry.schema.get("properties") or {}),
         "apiVersion": {"type": "string"},
         "kind": {"type": "string"},
+        **properties,
         "metadata": _with_description("Standard object metadata.", f"{META}ObjectMeta"),
     }
     own[GVK] = [gvk(kind)]

@@ -16,7 +16,7 @@ def unprocessable(problem: str) -> ApiError:
     Kubernetes tells no reason here; ours stands in the causes, the message is the same.
     """
     message = "the server rejected our request due to an error in our request"
-    cause = Cause("UnexpectedServerResponse", problem)
+    cause = Cause("UnexpectedServerResponse", problem, "patch")
     return ApiError("Invalid", message, details=ErrorDetails(causes=(cause,)))
 
 
