@@ -10,11 +10,11 @@ from tests.e2e.world import queue
 from tests.scheduler.world import group, node, pod
 from volcano.api import kinds
 from volcano.api.kinds import NODE, POD, POD_GROUP, PRIORITY_CLASS, QUEUE, Kind
-from volcano.api.objects import JsonObject
+from volcano.api.objects import JsonObject, key_of
 from volcano.base.clock import ManualClock
 from volcano.base.http import Request, Response
 from volcano.client.client import Client
-from volcano.scheduler.cache import Cache, worth_a_cycle
+from volcano.scheduler.cache import Cache, can_wait, worth_a_cycle
 from volcano.scheduler.model import ClusterState
 from volcano.testing.cluster import VirtualCluster, simulated
 
@@ -113,6 +113,34 @@ async def test_state_follows_the_api_and_heartbeats_wake_nobody(tmp_path: Path) 
         await cluster.until(lambda: "q" not in state.queues)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+def _can_wait(state: ClusterState, obj: JsonObject) -> bool:
+    key = key_of(obj)
+    before = state.tasks.get(key)
+    state.put(POD, obj)
+    return can_wait(state, before, state.tasks[key])
+
+
+def test_members_of_an_incomplete_gang_can_wait_and_the_last_one_cannot() -> None:
+    state = ClusterState()
+    state.put(POD_GROUP, group("g", 2))
+    assert _can_wait(state, pod("a", "g", 1))
+    assert not _can_wait(state, pod("b", "g", 1))
+    assert not _can_wait(state, pod("c", "g", 1))
+
+
+def test_pods_that_run_where_they_were_placed_can_wait_and_those_that_end_cannot() -> None:
+    state = ClusterState()
+    state.put(NODE, node("n"))
+    state.put(POD_GROUP, group("g", 1))
+    waiting = pod("a", "g", 1)
+    assert not _can_wait(state, waiting)
+    state.assume("ns", "a", waiting["metadata"]["uid"], "n")
+    assert _can_wait(state, pod("a", "g", 1, at="n"))
+    assert _can_wait(state, pod("a", "g", 1, at="n", phase="Running"))
+    assert not _can_wait(state, pod("a", "g", 1, at="n", phase="Succeeded"))
+    assert not _can_wait(state, pod("b", "g", 1, at="n", phase="Running"))
 
 
 def test_restoring_what_is_not_known_does_nothing() -> None:

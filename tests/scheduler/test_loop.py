@@ -30,6 +30,7 @@ class Running:
     def __init__(self, plan: Plan = lambda _now, _number: CycleResult()) -> None:
         self.edge = Edge()
         self.wake = asyncio.Event()
+        self.unhurried = asyncio.Event()
         self.times: list[float] = []
         clock = self.edge.clock
         start = clock.now()
@@ -41,7 +42,14 @@ class Running:
         cache = NothingThere(
             Client(self.edge.api), self.edge.state, clock=clock, wake=self.wake.set
         )
-        self.loop = SchedulerLoop(noted, cache, self.edge.committer, clock=clock, wake=self.wake)
+        self.loop = SchedulerLoop(
+            noted,
+            cache,
+            self.edge.committer,
+            clock=clock,
+            wake=self.wake,
+            unhurried=self.unhurried,
+        )
 
     async def __aenter__(self) -> Self:
         await self.edge.__aenter__()
@@ -85,6 +93,20 @@ async def test_a_cycle_may_ask_for_an_earlier_one() -> None:
         assert len(r.times) == 2
         await r.edge.after(limits.CYCLE_IDLE_SECONDS - 1)
         assert len(r.times) == 2
+
+
+async def test_changes_in_no_hurry_wait_together_but_hold_up_no_other() -> None:
+    async with Running() as r:
+        await r.edge.after(1)
+        r.unhurried.set()
+        await r.edge.turns()
+        assert r.times == [0.0]
+        await r.edge.after(0.5)
+        assert r.times == [0.0, 1.5]
+        r.unhurried.set()
+        await r.wake_at(1.7)
+        await r.edge.after(5)
+        assert r.times == [0.0, 1.5, 1.7]
 
 
 async def test_a_burst_of_changes_is_one_cycle() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 import structlog
+import uvloop
 
 from volcano.apps.supervise import parent_gone
 from volcano.base import log as logging
@@ -43,10 +44,10 @@ async def run_scheduler(
     stopped: asyncio.Event,
 ) -> None:
     """Watch, plan and write until `stopped` is set."""
-    wake = asyncio.Event()
+    wake, unhurried = asyncio.Event(), asyncio.Event()
     state = ClusterState(scheduler_names=scheduler_names, default_queue=default_queue)
     recorder = EventRecorder(client, scheduler_names[0], clock=clock)
-    cache = Cache(client, state, clock=clock, wake=wake.set)
+    cache = Cache(client, state, clock=clock, wake=wake.set, wake_later=unhurried.set)
     committer = Committer(
         client, state, recorder, clock=clock, restore=cache.restore, failed=wake.set
     )
@@ -56,7 +57,7 @@ async def run_scheduler(
         state.assume_written(result)
         return result
 
-    loop = SchedulerLoop(plan, cache, committer, clock=clock, wake=wake)
+    loop = SchedulerLoop(plan, cache, committer, clock=clock, wake=wake, unhurried=unhurried)
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(part)
@@ -140,7 +141,7 @@ def main(
             else configuration.default()
         )
         cycle.check(conf)
-        asyncio.run(
+        uvloop.run(
             _serve(kubeconfig, conf, names, default_queue, until_parent_ends=until_parent_ends)
         )
     except (ConfigError, OSError) as error:

@@ -141,6 +141,10 @@ COMMIT_REFUSALS_KNOWN_MAX = 10_000
 CYCLE_SPACING_SECONDS_MIN = 0.01
 """Shortest pause between two scheduling cycles, so that a burst of events becomes one cycle."""
 
+CYCLE_UNHURRIED_SECONDS = 0.5
+"""How long changes that let nothing start (a gang still being made, pods that begin to run) may
+wait for a cycle: over thousands of nodes one costs 50 ms, and such changes come by the thousand."""
+
 CYCLE_IDLE_SECONDS = 10.0
 """With nothing changed a cycle is run this often, for policies that depend on time alone."""
 
@@ -309,3 +313,6 @@ POD_CONDITION_REFRESH_SECONDS = 30
 
 GANG_GATHERING_SECONDS = 2.0
 """A gang that lacks members is told so when its newest one is older: others may be on their way."""
+
+COMMAND_COLLECTOR_THRESHOLD = 100_000
+"""New objects after which the collector looks in a command: short ones never pay for it."""

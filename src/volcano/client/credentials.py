@@ -57,11 +57,17 @@ class CredentialSource:
         Raises:
             ConfigError: a token file is missing, or the plugin failed; the text says how.
         """
+        cached = self.cached()
+        if cached is None:
+            cached = self._cached = self._read()
+        return cached
+
+    def cached(self) -> Credentials | None:
+        """The last credentials while they hold; None when `current` would have to read some."""
         cached = self._cached
         if cached is not None and (cached.expires_at is None or self._now() < cached.expires_at):
             return cached
-        self._cached = self._read()
-        return self._cached
+        return None
 
     def forget(self) -> None:
         """Read again at the next call: the server refused what it was shown."""

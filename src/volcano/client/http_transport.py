@@ -93,6 +93,9 @@ class HttpTransport:
     async def _authorization(self) -> str:
         if not self._credentials.refreshable:
             return self._credentials.current().authorization
+        cached = self._credentials.cached()
+        if cached is not None:
+            return cached.authorization
         # A token file is read and an exec plugin runs in a thread: either may block.
         credentials = await asyncio.to_thread(self._credentials.current)
         if credentials.certificate and self._ssl is not None:

@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from volcano.api.kinds import NODE, POD, POD_GROUP, PRIORITY_CLASS, QUEUE, Kind
-from volcano.api.objects import JsonObject, metadata
+from volcano.api.objects import JsonObject, key_of, metadata
 from volcano.base.clock import Clock
 from volcano.client.client import Client
 from volcano.client.informer import Change, Informer
 from volcano.scheduler.model.state import ClusterState
+from volcano.scheduler.model.task import Task, TaskStatus
 
 WATCHED: tuple[Kind, ...] = (PRIORITY_CLASS, QUEUE, NODE, POD_GROUP, POD)
 """Kinds that scheduling depends on, in the order they are listed."""
@@ -25,13 +26,21 @@ class Cache:
 
     Args:
         wake: called after a change that a cycle should look at.
+        wake_later: called instead of `wake` after one that can wait a little.
     """
 
     def __init__(
-        self, client: Client, state: ClusterState, *, clock: Clock, wake: Callable[[], None]
+        self,
+        client: Client,
+        state: ClusterState,
+        *,
+        clock: Clock,
+        wake: Callable[[], None],
+        wake_later: Callable[[], None] | None = None,
     ) -> None:
         self._state = state
         self._wake = wake
+        self._wake_later = wake_later or wake
         self.informers: Mapping[Kind, Informer] = {
             kind: Informer(client, kind, clock=clock) for kind in WATCHED
         }
@@ -57,11 +66,17 @@ class Cache:
 
     def _handler(self, kind: Kind) -> Callable[[Change], None]:
         def take(change: Change) -> None:
+            before = self._state.tasks.get(key_of(change.either)) if kind is POD else None
             if change.new is not None:
                 relevant = self._state.put(kind, change.new)
             else:
                 relevant = self._state.delete(kind, change.either)
-            if relevant and worth_a_cycle(kind, change.old, change.new):
+            if not relevant or not worth_a_cycle(kind, change.old, change.new):
+                return
+            after = self._state.tasks.get(key_of(change.either)) if kind is POD else None
+            if after is not None and can_wait(self._state, before, after):
+                self._wake_later()
+            else:
                 self._wake()
 
         return take
@@ -72,6 +87,30 @@ def worth_a_cycle(kind: Kind, old: JsonObject | None, new: JsonObject | None) ->
     if old is None or new is None:
         return True
     return _decisive(kind, old) != _decisive(kind, new)
+
+
+def can_wait(state: ClusterState, before: Task | None, after: Task) -> bool:
+    """Whether a change of a task lets nobody start: there only is something to tell.
+
+    So it is with members of a gang that has too few of them yet, and with pods that come or begin
+    to run where they were placed.
+    """
+    if after.status is TaskStatus.PENDING:
+        job = state.jobs.get(after.job)
+        return (
+            before is None
+            and job is not None
+            and (job.group is None or len(job.tasks) < job.group.min_member)
+        )
+    return (
+        before is not None
+        and before.uid == after.uid
+        and before.node == after.node
+        and {before.status, after.status} <= _PLACED
+    )
+
+
+_PLACED = frozenset({TaskStatus.BINDING, TaskStatus.BOUND, TaskStatus.RUNNING})
 
 
 def _decisive(kind: Kind, obj: JsonObject) -> tuple[Any, ...]:

@@ -38,6 +38,8 @@ class SchedulerLoop:
 
     Args:
         plan: one cycle, synchronous: (now, cycle number) to decisions.
+        wake: set when a cycle should run now.
+        unhurried: set when one should run within `limits.CYCLE_UNHURRIED_SECONDS`.
         idle_seconds: longest time without a cycle.
     """
 
@@ -49,6 +51,7 @@ class SchedulerLoop:
         *,
         clock: Clock,
         wake: asyncio.Event,
+        unhurried: asyncio.Event | None = None,
         idle_seconds: float = limits.CYCLE_IDLE_SECONDS,
     ) -> None:
         self.counts = LoopCounts()
@@ -57,6 +60,7 @@ class SchedulerLoop:
         self._committer = committer
         self._clock = clock
         self._wake = wake
+        self._unhurried = unhurried if unhurried is not None else asyncio.Event()
         self._idle_seconds = idle_seconds
 
     async def run(self) -> None:
@@ -67,6 +71,7 @@ class SchedulerLoop:
         failures = 0
         while True:
             self._wake.clear()
+            self._unhurried.clear()
             started = self._clock.monotonic()
             idle_seconds = self._idle_seconds
             try:
@@ -91,6 +96,7 @@ class SchedulerLoop:
         """Return when something changed, or nothing for so long."""
         waiters = [
             asyncio.ensure_future(self._wake.wait()),
+            asyncio.ensure_future(self._unhurried_or_never()),
             asyncio.ensure_future(self._clock.sleep(seconds)),
         ]
         try:
@@ -98,6 +104,11 @@ class SchedulerLoop:
         finally:
             for waiter in waiters:
                 waiter.cancel()
+
+    async def _unhurried_or_never(self) -> None:
+        """Return some time after a change that is in no hurry."""
+        await self._unhurried.wait()
+        await self._clock.sleep(limits.CYCLE_UNHURRIED_SECONDS)
 
     def _cycle(self) -> CycleResult:
         self.counts.cycles += 1
