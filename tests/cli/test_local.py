@@ -138,7 +138,7 @@ def test_broken_run_file_is_named(data: Path) -> None:
 
 def test_what_was_not_asked_for_is_left_to_the_server(data: Path) -> None:
     plain = local.up_arguments(data, None, None)
-    assert plain == [sys.executable, "-m", "volcano.apps.up", "--data", str(data)]
+    assert plain == [sys.executable, "-m", "volcano.apps.start", "--data", str(data)]
     assert local.up_arguments(data, 1, "host")[5:] == ["--port", "1", "--nodes", "host"]
 
 

@@ -174,7 +174,7 @@ async def _scheduler(
     supervisor = Supervisor(
         "scheduler",
         argv,
-        environ=_scheduler_environment(),
+        environ=_scheduler_environment(keys),
         log_path=options.data / "scheduler.log",
         clock=clock,
     )
@@ -193,9 +193,14 @@ async def _scheduler(
         await asyncio.wait(tasks)
 
 
-def _scheduler_environment() -> dict[str, str]:
-    """The own environment; numpy's threads would only take cores from the server."""
-    return {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+def _scheduler_environment(keys: pki.Pki) -> dict[str, str]:
+    """The own environment; numpy's threads would only take cores from the server.
+
+    The only certificates that the scheduler needs are the cluster's; reading the system's takes
+    longer than reading everything else.
+    """
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return {**os.environ, **threads, "SSL_CERT_FILE": str(keys.ca_certificate)}
 
 
 def _write_token(cluster: Cluster, path: Path) -> None:
@@ -212,9 +217,12 @@ def _write_token(cluster: Cluster, path: Path) -> None:
 
 
 def settle_memory() -> None:
-    """Spare the collector what stays for good, and let it look seldom: its pauses stop the loop."""
-    gc.collect()
+    """Spare the collector what stays for good, and let it look seldom: its pauses stop the loop.
+
+    Nothing is collected before: of what a start leaves behind next to nothing is garbage.
+    """
     gc.freeze()
+    gc.enable()
     gc.set_threshold(*limits.COLLECTOR_THRESHOLDS)
 
 

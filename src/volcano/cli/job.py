@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,12 +61,26 @@ def run_job(
     client: "BlockingClient", *, filename: str, name: str, namespace: str, **flags: Any
 ) -> None:
     """Create a job from a file or from flags."""
-    from volcano.cli.documents import read_manifest
-    from volcano.cli.job_build import JobFlags, build_job
-
     if not name and not filename:
         raise ConfigError("job name cannot be left blank")
-    built = build_job(
+    # Flags that say something wrong are refused beside a file too; usual ones need no look.
+    if not (filename and _is_default("limits") and _is_default("requests")):
+        built = _build(name, namespace, flags)
+    if filename:
+        from volcano.cli.documents import read_manifest
+
+        built = read_manifest(filename)
+        _check_is_job(built, filename)
+        if _is_default("namespace"):
+            namespace = namespace_of(built) or namespace
+    created = client.create(kinds.JOB, built, namespace)
+    click.echo(f"run job {name_of(created)} successfully")
+
+
+def _build(name: str, namespace: str, flags: Mapping[str, Any]) -> JsonObject:
+    from volcano.cli.job_build import JobFlags, build_job
+
+    return build_job(
         JobFlags(
             name=name,
             namespace=namespace,
@@ -77,13 +92,6 @@ def run_job(
             scheduler=flags["scheduler"],
         )
     )
-    if filename:
-        built = read_manifest(filename)
-        _check_is_job(built, filename)
-        if _is_default("namespace"):
-            namespace = namespace_of(built) or namespace
-    created = client.create(kinds.JOB, built, namespace)
-    click.echo(f"run job {name_of(created)} successfully")
 
 
 def _is_default(parameter: str) -> bool:

@@ -1,6 +1,6 @@
 """The local cluster as its command lines see it: data folder, run file, process.
 
-`volcano.apps.up` is started as a program of its own (this package sits below it) and says in
+`volcano.apps.start` is started as a program of its own (this package sits below it) and says in
 `<data>/run.json` that it is ready. A pid counts only together with the start time the kernel gives
 for it, and signals go through a pidfd, so that nothing else is ever stopped.
 """
@@ -22,7 +22,7 @@ from volcano.client.config import KUBECONFIG_NAME
 
 RUN_NAME = "run.json"
 LOG_NAME = "volcano.log"
-UP_MODULE = "volcano.apps.up"
+UP_MODULE = "volcano.apps.start"
 _POLL_SECONDS = 0.02
 _KILL_SECONDS = 5.0
 

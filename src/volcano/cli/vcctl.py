@@ -3,11 +3,13 @@
 Only this file and the group asked for are imported, so that a call starts quickly.
 """
 
+import gc
 import os
 import sys
 
 import click
 
+from volcano.base.limits import COMMAND_COLLECTOR_THRESHOLD
 from volcano.cli.commands import Group, LeafCommand, commands_first, run
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -99,4 +101,5 @@ vcctl.add_command(completion_command(vcctl, "vcctl"))
 
 def main() -> None:
     """Entry point."""
+    gc.set_threshold(COMMAND_COLLECTOR_THRESHOLD)
     sys.exit(run(vcctl, commands_first(sys.argv[1:], 2, _BOOLEANS), "vcctl"))
