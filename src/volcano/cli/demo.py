@@ -101,9 +101,10 @@ def run_demo(*, keep: bool = False) -> int:
     click.echo(f"Starting a cluster for the demo at https://127.0.0.1:{port}, data in {data}")
     click.echo("Node capacities are nominal; the commands really run on this machine.")
     process = None
-    with _signals_as_errors() as hold_signals:
+    with _signals_as_errors() as signals:
         try:
             process = local.start(local.up_arguments(data, port, "demo"), data)
+            signals.arm()
             local.wait_ready(process, data)
             return _watch_job(data)
         except _InterruptedError as error:
@@ -113,7 +114,7 @@ def run_demo(*, keep: bool = False) -> int:
             click.echo(f"The demo failed: {error.public}", err=True)
             return 1
         finally:
-            hold_signals()
+            signals.hold()
             if process is not None:
                 _clean_up(process, data)
             if keep:
@@ -137,22 +138,47 @@ def free_port() -> int:
         return port
 
 
-@contextmanager
-def _signals_as_errors() -> Iterator[Callable[[], None]]:
-    """Turn the first INT, TERM or HUP into an error; gives a call that has further ones wait."""
+class _Signals:
+    """INT, TERM and HUP as an error, the first of them only; until `arm` it waits.
+
+    An error in the middle of starting a process would lose the process.
+    """
+
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-    def hold() -> None:
-        for each in numbers:
+    def __init__(self) -> None:
+        self._armed = False
+        self._first = ""
+
+    def arm(self) -> None:
+        """From now on a signal interrupts at once; so does one that came before."""
+        self._armed = True
+        if self._first:
+            self._interrupt()
+
+    def hold(self) -> None:
+        """Further signals change nothing."""
+        for each in self.numbers:
             signal.signal(each, signal.SIG_IGN)
 
-    def interrupt(number: int, _: FrameType | None) -> None:
-        hold()
-        raise _InterruptedError(f"interrupted by {signal.Signals(number).name}")
+    def take(self, number: int, _: FrameType | None) -> None:
+        """The handler."""
+        self._first = self._first or signal.Signals(number).name
+        if self._armed:
+            self._interrupt()
 
-    before = {number: signal.signal(number, interrupt) for number in numbers}
+    def _interrupt(self) -> None:
+        self.hold()
+        raise _InterruptedError(f"interrupted by {self._first}")
+
+
+@contextmanager
+def _signals_as_errors() -> Iterator[_Signals]:
+    """Have signals interrupt the body, once it has armed them."""
+    signals = _Signals()
+    before = {number: signal.signal(number, signals.take) for number in signals.numbers}
     try:
-        yield hold
+        yield signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
