@@ -199,11 +199,11 @@ LEASE_SECONDS = 40
 LEASE_RENEW_SECONDS = 10.0
 """How often a process node renews its lease (kubelet)."""
 
-SIMULATED_LEASE_SECONDS = 900
+SIMULATED_LEASE_SECONDS = 3_600
 """How long a simulated node's lease holds: thousands of nodes must cost next to nothing."""
 
 NODE_STATUS_SECONDS = 300.0
-"""How often a node's conditions get a new heartbeat time (kubelet), simulated nodes included."""
+"""How often a process node's conditions get a new heartbeat time (kubelet)."""
 
 PROCESS_GONE_SECONDS_MAX = 5.0
 """How long a killed container's processes may take to disappear before that is an error."""

@@ -2,8 +2,9 @@
 
 At the start each node is created, or its status and labels brought up to date; a node's other
 fields (taints added later, unschedulable) belong to the user. Afterwards a Lease says that the node
-lives: process nodes renew it as a kubelet does, simulated ones in bulk and seldom. Conditions get a
-new heartbeat time every few minutes, spread over the period. Nothing is removed at the end.
+lives: process nodes renew it as a kubelet does, simulated ones seldom. Conditions get a new
+heartbeat time every few minutes, those of simulated nodes with the lease; all is spread over the
+period. Nothing is removed at the end.
 """
 
 import asyncio
@@ -165,7 +166,7 @@ class Registration:
         now = self._clock.now()
         for index, (name, node) in enumerate(self._nodes.items()):
             share = (index + 1) / len(self._nodes)
-            lease, status = _lease_period(node), NODE_STATUS_SECONDS
+            lease, status = _periods(node)
             due.append((now + share * lease, 2 * index, name, lease, self._renew))
             due.append((now + share * status, 2 * index + 1, name, status, self._beat))
         heapq.heapify(due)
@@ -274,7 +275,8 @@ class Registration:
                 return
 
 
-def _lease_period(node: NodeSpec) -> float:
+def _periods(node: NodeSpec) -> tuple[float, float]:
+    """Seconds between two renewals of the lease, and between two heartbeats in the conditions."""
     if node.kind is NodeKind.PROCESS:
-        return LEASE_RENEW_SECONDS
-    return SIMULATED_LEASE_SECONDS / 3
+        return LEASE_RENEW_SECONDS, NODE_STATUS_SECONDS
+    return SIMULATED_LEASE_SECONDS / 3, SIMULATED_LEASE_SECONDS / 3
