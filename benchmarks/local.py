@@ -204,10 +204,12 @@ def measure_job(data: Path, manifest: Mapping[str, Any], name: str) -> float:
     return float(answer.body) - begun
 
 
-def job_figures(options: Options, manifest: Mapping[str, Any]) -> dict[str, float]:
+def job_figures(
+    options: Options, manifest: Mapping[str, Any], *, settle_seconds: float = SETTLE_SECONDS
+) -> dict[str, float]:
     """Jobs one after the other on an idle cluster."""
     with folder() as data, cluster(data):
-        time.sleep(SETTLE_SECONDS)
+        time.sleep(settle_seconds)
         times = [measure_job(data, manifest, f"job-{i}") for i in range(options.jobs)]
     return {
         "job_to_process_ms": 1_000 * statistics.median(times),
