@@ -152,9 +152,10 @@ class CrashCluster:
         """All schedulers of this cluster, also those of servers that are gone."""
         return [pid for pid in self.left() if SCHEDULER in command_line(pid)]
 
-    def tail(self) -> str:
-        """The end of the server's log."""
-        text = self.log.read_text(errors="replace") if self.log.exists() else ""
+    def tail(self, path: Path | None = None) -> str:
+        """The end of a log, the server's unless told otherwise."""
+        path = path or self.log
+        text = path.read_text(errors="replace") if path.exists() else ""
         return text[-4000:]
 
 

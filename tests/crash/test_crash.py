@@ -5,7 +5,10 @@
 
 import asyncio
 import random
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 import pytest
@@ -18,20 +21,37 @@ from tests.crash.waves import Waves, read_starts
 from tests.crash.writers import KINDS, Gate, Lane, check
 from tests.crash.writers import NAMESPACE as WRITTEN
 from tests.waiting import eventually
-from volcano.api.kinds import JOB, POD
+from volcano.api.kinds import JOB, POD, POD_GROUP
 from volcano.api.kinds import NAMESPACE as NAMESPACES
+from volcano.api.objects import name_of
+from volcano.base.errors import ApiError
 from volcano.client.client import Client
 
 pytestmark = pytest.mark.process
 
 LANES = 4
+SERIES = "ab"
+"""Waves that run beside each other, so that some container runs at most moments."""
+
 FIRST_STARTS_KILLED = 3
 """Rounds that kill the very first start: keys, certificates and the store are being made."""
 
-WORK_SECONDS = (0.5, 3.0)
-"""How long a ready cluster works at most before it is killed: in one round, and in another."""
+WORK_SECONDS_MAX = 1.5
+"""Longest time from the beginning of a moment to the kill."""
+
+NEXT_START_SECONDS_MAX = 10.0
+"""How long a kill waits for the next container to start; none may be due."""
 
 FOLLOW_SECONDS_MAX = 10.0
+REPORT_SECONDS_MAX = 5.0
+
+
+class When(StrEnum):
+    """What a kill comes after."""
+
+    LAUNCH = "the server's launch"
+    READY = "the server was ready"
+    START = "a container's start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,38 +59,29 @@ class Moment:
     """When a round kills, and what.
 
     Attributes:
-        while_starting: if the server is not ready yet, kill it before it is.
-        share: of the usual starting time, or of `work_seconds`.
+        share: of the usual starting time (LAUNCH), or of WORK_SECONDS_MAX.
     """
 
     server: bool
     scheduler: bool
-    while_starting: bool
+    when: When
     share: float
-    work_seconds: float
 
     def __str__(self) -> str:
-        what = " and ".join(
-            name
-            for name, killed in (("server", self.server), ("scheduler", self.scheduler))
-            if killed
-        )
-        when = "of its start" if self.while_starting else f"of {self.work_seconds} s of work"
-        return f"{what} at {self.share:.0%} {when}"
+        killed = [("server", self.server), ("scheduler", self.scheduler)]
+        what = " and ".join(name for name, chosen in killed if chosen)
+        return f"{what} {self.share:.2f} after {self.when}"
 
 
 def drawn(seed: int, number: int) -> Moment:
     """The moment of a round."""
     chance = random.Random(f"{seed}/{number}")
     server, scheduler = chance.choices(((True, False), (False, True), (True, True)), (3, 2, 3))[0]
-    starting = chance.random() < 0.3
+    when = chance.choices(tuple(When), (3, 3, 4))[0]
     share = chance.random()
-    work = chance.choice(WORK_SECONDS)
     if number <= FIRST_STARTS_KILLED:
-        return Moment(
-            server=True, scheduler=scheduler, while_starting=True, share=share, work_seconds=work
-        )
-    return Moment(server, scheduler, starting, share, work)
+        return Moment(server=True, scheduler=scheduler, when=When.LAUNCH, share=share)
+    return Moment(server, scheduler, when, share)
 
 
 @dataclass(slots=True)
@@ -85,7 +96,7 @@ class Run:
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
     clients: list[Client] = field(default_factory=list)
     followers: list[Follower] = field(default_factory=list)
-    waves: Waves | None = None
+    waves: list[Waves] = field(default_factory=list)
     number: int = 0
     moment: Moment | None = None
     checked: int = 0
@@ -129,8 +140,8 @@ class Run:
         self.followers = [Follower(client, kind, WRITTEN) for kind in KINDS]
         self.followers += [Follower(client, kind, WORK) for kind in (JOB, POD)]
         self._following = [group.create_task(each.run()) for each in self.followers]
-        self.waves = Waves(client, self.cluster.folder)
-        tasks = [group.create_task(self.waves.run(self.stopped))]
+        self.waves = [Waves(series, client, self.cluster.folder) for series in SERIES]
+        tasks = [group.create_task(each.run(self.stopped)) for each in self.waves]
         for lane in range(LANES):
             chance = random.Random(f"{self.seed}/lane/{lane}")
             own = await self.cluster.client()
@@ -140,18 +151,29 @@ class Run:
         return tasks
 
     async def _round(self, moment: Moment) -> None:
-        if moment.while_starting and not self.cluster.is_ready():
+        if moment.when is When.LAUNCH and not self.cluster.is_ready():
             await asyncio.sleep(moment.share * self.cluster.start_seconds)
             self.killed_starting += 1
         else:
             await self.cluster.ready()
             await self._check()
-            await asyncio.sleep(moment.share * moment.work_seconds)
+            if moment.when is When.START:
+                await self._next_start()
+            await asyncio.sleep(moment.share * WORK_SECONDS_MAX)
         if moment.scheduler:
             self.cluster.kill_scheduler()
         if moment.server:
             self.cluster.kill_server()
             self.cluster.start()
+
+    async def _next_start(self) -> None:
+        """Wait a while for a container to start."""
+        before = read_starts(self.cluster.folder).total()
+        with suppress(AssertionError):
+            await eventually(
+                lambda: read_starts(self.cluster.folder).total() > before,
+                within=NEXT_START_SECONDS_MAX,
+            )
 
     async def _check(self, *, quiet: bool = False) -> None:
         """What was acknowledged is there, and the watchers have heard of it.
@@ -163,6 +185,7 @@ class Run:
         await self.gate.close()
         try:
             await check(client, self.ledger)
+            read_starts(self.cluster.folder)
             for follower in self.followers if quiet else self.followers[: len(KINDS)]:
                 await self._check_follower(client, follower)
         finally:
@@ -201,32 +224,53 @@ class Run:
         return (
             f"seed {self.seed}: {self.number} rounds, {self.killed_starting} while starting, "
             f"{self.checked} checks of {self.ledger.acknowledged} acknowledged writes "
-            f"({self.ledger.doubtful} unanswered), {self.waves.done if self.waves else 0} waves, "
+            f"({self.ledger.doubtful} unanswered), {sum(w.done for w in self.waves)} waves, "
             f"{starts} container starts, watches resumed {sum(f.resumed for f in self.followers)}, "
             f"expired {sum(f.expired for f in self.followers)}"
         )
 
-    def report(self) -> str:
+    async def _state(self) -> list[str]:
+        """The jobs and pods of the waves, if a server answers."""
+        if not self.clients:
+            return []
+        lines = []
+        try:
+            async with asyncio.timeout(REPORT_SECONDS_MAX):
+                for kind in (JOB, POD_GROUP, POD):
+                    for item in (await self.clients[0].list(kind, WORK))["items"]:
+                        lines.append(f"  {kind.kind} {name_of(item)}: {item.get('status')}")
+        except (ApiError, TimeoutError) as error:
+            lines.append(f"  not to be had: {error}")
+        return lines
+
+    async def report(self) -> str:
         """Where a failed run was."""
-        waiting = self.waves.waiting_for if self.waves is not None else ""
+        waiting = ", ".join(each.waiting_for for each in self.waves if each.waiting_for)
         again = f"pytest tests/crash --seed={self.seed} --crash-rounds={self.rounds}"
         return "\n".join(
             [
                 f"seed {self.seed}, round {self.number} of {self.rounds} (killed: {self.moment})",
                 f"again with: {again}",
-                f"waves done: {self.waves.done if self.waves else 0}; waited for {waiting or '-'}",
+                f"waves done: {sum(w.done for w in self.waves)}; waited for {waiting or '-'}",
+                *(await self._state()),
                 f"acknowledged {self.ledger.acknowledged}, the last of them:",
                 *(f"  {line}" for line in self.ledger.trail),
                 "in doubt: " + ", ".join(map(str, self.ledger.pending)),
                 f"data: {self.cluster.folder}; end of the server's log:",
                 self.cluster.tail(),
+                "end of the scheduler's log:",
+                self.cluster.tail(self.cluster.data / "scheduler.log"),
             ]
         )
 
 
 @pytest.mark.anyio
 async def test_kill_9(
-    tmp_path: Path, fleet: Path, seed: int, rounds: int, pytestconfig: pytest.Config
+    tmp_path: Path,
+    fleet: Path,
+    seed: int,
+    rounds: int,
+    record_property: Callable[[str, object], None],
 ) -> None:
     cluster = CrashCluster(tmp_path / "run", fleet, free_port(random.Random()))
     run = Run(cluster, seed, rounds)
@@ -236,11 +280,11 @@ async def test_kill_9(
         assert await cluster.stop() == 0
         await cluster.nothing_left()
     except (Exception, BaseExceptionGroup) as error:
-        raise AssertionError(f"{_words(error)}\n{run.report()}") from error
+        raise AssertionError(f"{_words(error)}\n{await run.report()}") from error
     finally:
         cluster.clear_away()
         await run.close()
-    pytestconfig.get_terminal_writer().line(f"\n{run.summary()}")
+    record_property("crash", run.summary())
 
 
 def _words(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""Five jobs at a time, wave after wave: each kind of end a job can come to, counted to the start.
+"""Five jobs at a time, wave after wave: each kind of end a job can come to, every start counted.
 
 Every container appends a line to one file when it starts: job, pod uid, restart count. The restart
 count is the number in the path of the container's own log.
@@ -49,10 +49,10 @@ class Story:
 
 
 STORIES = {
-    "gang": Story({"work": "sleep 0.8"}, "Completed", [0, 0, 0], {"work": 3}, replicas=3),
-    "fails": Story({"work": "sleep 0.4; exit 7"}, "Failed", [7], {"work": 1}),
+    "gang": Story({"work": "sleep 2.5"}, "Completed", [0, 0, 0], {"work": 3}, replicas=3),
+    "fails": Story({"work": "sleep 1.5; exit 7"}, "Failed", [7], {"work": 1}),
     "retries": Story(
-        {"work": "test -e MARK && exit 0; : >MARK; exit 3"},
+        {"work": "sleep 1; test -e MARK && exit 0; : >MARK; exit 3"},
         "Completed",
         [0],
         {"work": 2},
@@ -60,7 +60,7 @@ STORIES = {
         retries=1,
     ),
     "restarts": Story(
-        {"work": "sleep 0.2; test $n -gt 0 || exit 5"},
+        {"work": "sleep 1; test $n -gt 0 || exit 5"},
         "Completed",
         [0],
         {"work": 2},
@@ -68,7 +68,7 @@ STORIES = {
         restarts=1,
     ),
     "aborts": Story(
-        {"main": "sleep 0.5; exit 42", "side": "sleep 600"},
+        {"main": "sleep 2; exit 42", "side": "sleep 600"},
         "Aborted",
         [42],
         {"main": 1, "side": -1},
@@ -113,12 +113,15 @@ def _task(task: str, script: str, story: Story, name: str, folder: Path) -> Json
 
 
 def read_starts(folder: Path) -> Counter[tuple[str, str, str]]:
-    """How often each start was written: (job/task, pod uid, restart count)."""
+    """Each start as it was written, none twice: (job/task, pod uid, restart count)."""
     path = folder / "starts"
     lines = path.read_text().splitlines() if path.exists() else []
     words = [tuple(line.split()) for line in lines]
     assert all(len(each) == 3 for each in words), f"broken lines in {path}"
-    return Counter((job, uid, count) for job, uid, count in words)
+    starts = Counter((job, uid, count) for job, uid, count in words)
+    twice = {start: count for start, count in starts.items() if count > 1}
+    assert not twice, f"containers were started more than once: {twice}"
+    return starts
 
 
 async def asked(write: Callable[[], Awaitable[T]]) -> T:
@@ -135,28 +138,32 @@ async def asked(write: Callable[[], Awaitable[T]]) -> T:
 class Waves:
     """Runs waves until told to stop, and checks each.
 
+    Args:
+        series: tells the names of these jobs from those of other waves.
+
     Attributes:
         done: waves that ended as they must.
         waiting_for: what is being waited for, for the report of a failure.
     """
 
-    def __init__(self, client: Client, folder: Path) -> None:
+    def __init__(self, series: str, client: Client, folder: Path) -> None:
         self.done = 0
         self.waiting_for = ""
+        self._series = series
         self._client = client
         self._folder = folder
 
     async def run(self, stopped: asyncio.Event) -> None:
         """Wave after wave; ends with a whole one."""
         while not (stopped.is_set() and self.done):
-            number = self.done + 1
+            number = f"{self._series}{self.done + 1}"
             for label, story in STORIES.items():
                 await self._create(manifest(story, f"{label}-{number}", self._folder))
             for label, story in STORIES.items():
                 await self._check(story, f"{label}-{number}")
             for label in STORIES:
                 await self._remove(f"{label}-{number}")
-            self.done = number
+            self.done += 1
 
     async def _create(self, job: JsonObject) -> None:
         try:
@@ -192,8 +199,6 @@ class Waves:
 
     def _check_starts(self, story: Story, name: str, pods: list[JsonObject]) -> None:
         starts = read_starts(self._folder)
-        twice = {start: count for start, count in starts.items() if count > 1}
-        assert not twice, f"containers were started more than once: {twice}"
         for task, wanted in story.starts.items():
             written = [start for start in starts if start[0] == f"{name}/{task}"]
             if wanted >= 0:
