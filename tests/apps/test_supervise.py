@@ -31,7 +31,7 @@ supervisor = Supervisor("c", argv, environ=os.environ, log_path=log, clock=Syste
 async def main():
     task = asyncio.create_task(supervisor.run())
     while supervisor.pid is None:
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
     print(supervisor.pid, flush=True)
     await task
 
