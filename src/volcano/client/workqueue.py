@@ -42,7 +42,8 @@ class WorkQueue(Generic[Key]):
         self._queued: set[Key] = set()
         self._active: set[Key] = set()
         self._failures: dict[Key, int] = {}
-        self._wake = asyncio.Event()
+        # Counts what is in `_ready`: each key wakes one waiting worker, not all of them.
+        self._available = asyncio.Semaphore(0)
         self._deadlines: dict[Key, float] = {}
         self._heap: list[tuple[float, int, Key]] = []
         self._order = itertools.count()
@@ -60,7 +61,7 @@ class WorkQueue(Generic[Key]):
         self._queued.add(key)
         if key not in self._active:
             self._ready.append(key)
-            self._wake.set()
+            self._available.release()
 
     def add_after(self, key: Key, seconds: float) -> None:
         """Queue a key in `seconds`; of several such calls the earliest counts."""
@@ -94,14 +95,10 @@ class WorkQueue(Generic[Key]):
 
     async def get(self) -> Key:
         """The next key, waiting for one; the caller says `done` when it has worked on it."""
-        while not self._ready:
-            self._wake.clear()
-            await self._wake.wait()
+        await self._available.acquire()
         key = self._ready.popleft()
         self._queued.discard(key)
         self._active.add(key)
-        if self._ready:
-            self._wake.set()
         return key
 
     def done(self, key: Key) -> None:
@@ -109,7 +106,7 @@ class WorkQueue(Generic[Key]):
         self._active.discard(key)
         if key in self._queued:
             self._ready.append(key)
-            self._wake.set()
+            self._available.release()
 
     def close(self) -> None:
         """Stop the timer of delayed keys."""

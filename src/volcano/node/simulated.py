@@ -51,7 +51,9 @@ class Simulator:
         uid = uid_of(obj)
         known = self._pods.get(uid)
         if known is not None:
-            known.obj = obj
+            before, known.obj = known.obj, obj
+            if self._writer.is_echo(obj) and not _asks_more(before, obj):
+                return
         elif (obj.get("status") or {}).get("phase") in TERMINAL and not _is_deleted(obj):
             return
         else:
@@ -210,6 +212,16 @@ def _restore_end(terminated: JsonObject | None) -> Ended | None:
         str(terminated.get("reason") or ""),
         parse_timestamp(terminated["startedAt"]),
         parse_timestamp(terminated["finishedAt"]),
+    )
+
+
+def _asks_more(before: JsonObject, after: JsonObject) -> bool:
+    """Whether a pod has changed in more than its status."""
+    old, new = metadata(before), metadata(after)
+    return (
+        old.get("deletionTimestamp") != new.get("deletionTimestamp")
+        or old.get("annotations") != new.get("annotations")
+        or before.get("spec") != after.get("spec")
     )
 
 

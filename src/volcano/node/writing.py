@@ -5,6 +5,7 @@ newest status and asks again, so nothing queues up here.
 """
 
 import asyncio
+from dataclasses import dataclass
 
 import structlog
 
@@ -24,6 +25,14 @@ _RETRY_SECONDS_FIRST = 0.2
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What the API answered to the last write of a pod: its resourceVersion and status."""
+
+    version: int
+    status: JsonObject
+
+
 class StatusWriter:
     """Writes the status of pods; remembers per pod what the API has taken."""
 
@@ -31,7 +40,7 @@ class StatusWriter:
         self._client = client
         self._clock = clock
         self._slots = asyncio.Semaphore(NODE_WRITES_CONCURRENT_MAX)
-        self._taken: dict[str, JsonObject] = {}
+        self._taken: dict[str, _Taken] = {}
         self._failures: dict[str, int] = {}
 
     async def write(self, pod: JsonObject, status: JsonObject) -> float | None:
@@ -41,7 +50,9 @@ class StatusWriter:
             None when the API has it; GONE when the pod is no more; else when to try again.
         """
         uid = uid_of(pod)
-        stored = _newer(pod, self._taken.get(uid)).get("status") or {}
+        taken = self._taken.get(uid)
+        newer = taken is not None and taken.version > _version(pod)
+        stored = taken.status if taken is not None and newer else pod.get("status") or {}
         change = status_change(stored, status)
         if not change:
             return None
@@ -61,8 +72,13 @@ class StatusWriter:
                 return GONE
             return self._try_again(pod, error)
         self._failures.pop(uid, None)
-        self._taken[uid] = answer
+        self._taken[uid] = _Taken(_version(answer), answer.get("status") or {})
         return None
+
+    def is_echo(self, pod: JsonObject) -> bool:
+        """Whether a pod is just what the API answered to the last write."""
+        taken = self._taken.get(uid_of(pod))
+        return taken is not None and _version(pod) == taken.version
 
     async def _is_missing(self, pod: JsonObject) -> bool:
         """Whether the API has no pod of that uid: containers are killed on this answer alone."""
@@ -101,13 +117,6 @@ class StatusWriter:
         pause: float = min(_RETRY_SECONDS_FIRST * 2 ** min(count, 30), STATUS_RETRY_SECONDS_MAX)
         _log.warning("pod.status_not_taken", pod=key_of(pod), error=error.message, seconds=pause)
         return self._clock.now() + pause
-
-
-def _newer(pod: JsonObject, taken: JsonObject | None) -> JsonObject:
-    """The newer of what was read and what the API answered to the last write."""
-    if taken is None:
-        return pod
-    return taken if _version(taken) > _version(pod) else pod
 
 
 def _version(obj: JsonObject) -> int:
