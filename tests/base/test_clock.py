@@ -26,6 +26,21 @@ async def test_sleepers_wake_in_order_of_deadline():
     assert clock.now() == 11.0
 
 
+@pytest.mark.anyio
+async def test_next_due_is_the_first_deadline_of_those_who_still_sleep():
+    clock = ManualClock(0.0)
+    assert clock.next_due() is None
+    tasks = [asyncio.create_task(clock.sleep(seconds)) for seconds in (5.0, 2.0)]
+    await asyncio.sleep(0)
+    assert clock.next_due() == 2.0
+    tasks[1].cancel()
+    await asyncio.sleep(0)
+    assert clock.next_due() == 5.0
+    await clock.advance(5.0)
+    await tasks[0]
+    assert clock.next_due() is None
+
+
 def test_timestamps_round_trip():
     assert timestamp(0) == "1970-01-01T00:00:00Z"
     assert parse_timestamp(timestamp(1_700_000_000)) == 1_700_000_000

@@ -22,6 +22,7 @@ from volcano.base.clock import ManualClock
 from volcano.base.identity import AUTHENTICATED, MASTERS, UserInfo
 from volcano.node.fleet import Fleet, NodeKind, NodeSpec
 from volcano.scheduler import conf as configuration
+from volcano.scheduler import cycle
 from volcano.server.auth import default_roles, pki
 
 T = TypeVar("T")
@@ -54,6 +55,9 @@ class VirtualCluster:
         folder: for keys and the nodes' records.
         conf: the scheduler's configuration, the default one unless given.
 
+    Raises:
+        ConfigError: the configuration names something that does not exist.
+
     Attributes:
         clock: the time of every part; `until` and `run_for` move it.
         client: acts as an administrator.
@@ -67,6 +71,7 @@ class VirtualCluster:
         options = ClusterOptions(keys, folder, fleet, "https://127.0.0.1:7443", durable=False)
         self._cluster = Cluster(options, self.clock)
         self._conf = conf or configuration.default()
+        cycle.check(self._conf)
         self._stopped = asyncio.Event()
         self._scheduler: asyncio.Task[None] | None = None
         self.client = self._cluster.client_as(ADMIN, "kubectl")
