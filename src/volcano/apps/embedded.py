@@ -13,6 +13,7 @@ from pathlib import Path
 import structlog
 
 from volcano import webhooks
+from volcano.api.kinds import POD
 from volcano.base.clock import Clock
 from volcano.base.errors import NodeError
 from volcano.base.http import Request, Response
@@ -51,6 +52,7 @@ class Cluster:
 
     def __init__(self, options: ClusterOptions, clock: Clock) -> None:
         self._clock = clock
+        self._controllers = Manager(self.client(default_roles.CONTROLLERS), clock)
         self._nodes = NodeRunner(
             self.client(default_roles.NODE),
             options.fleet,
@@ -58,6 +60,8 @@ class Cluster:
             clock,
             api_url=options.url,
             ca_pem=options.pki.ca_certificate.read_text(),
+            # One copy of all pods for both: thousands of them cost time and memory.
+            pods=self._controllers.informer(POD),
         )
         checks = webhooks.Options(pod_validator=validation.pod_template_errors)
         self.server = assembly.build(
@@ -71,7 +75,6 @@ class Cluster:
             ),
             clock,
         )
-        self._controllers = Manager(self.client(default_roles.CONTROLLERS), clock)
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def start(self) -> None:

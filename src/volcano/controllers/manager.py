@@ -10,6 +10,7 @@ from volcano.base.clock import Clock
 from volcano.base.limits import CONTROLLER_RESTART_SECONDS_MAX
 from volcano.client.client import Client
 from volcano.client.events import EventRecorder
+from volcano.client.informer import Informer
 from volcano.controllers.builtin.gc import GarbageCollector
 from volcano.controllers.builtin.namespaces import NamespaceController
 from volcano.controllers.builtin.podgc import PodCollector
@@ -61,6 +62,10 @@ class Manager:
             group.create_task(self._keep_up("informers", self._informers.run))
             for controller in self._controllers:
                 group.create_task(self._keep_up(controller.name, controller.run))
+
+    def informer(self, kind: Kind) -> Informer:
+        """The informer of a kind that the controllers follow, for others in the same process."""
+        return self._informers.of(kind)
 
     def ready(self) -> bool:
         """Whether every controller is at work and the queues `root` and `default` are open."""

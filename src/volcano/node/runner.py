@@ -75,7 +75,7 @@ class NodeRunner:
         self._ca_pem = ca_pem
         self._inherited = dict(os.environ if inherited is None else inherited)
         self._own_informer = pods is None
-        self._pods = pods or Informer(client, POD, clock=clock)
+        self._pods = pods if pods is not None else Informer(client, POD, clock=clock)
         self._executor = ThreadPoolExecutor(NODE_THREADS_MAX, thread_name_prefix="node")
         self._recorder = EventRecorder(client, "volcano-node", clock=clock)
         self._writer = StatusWriter(client, clock)
