@@ -7,11 +7,16 @@ import pytest
 from tests.client.scripted import Scripted, body, pod, refusal
 from volcano.base.clock import ManualClock
 from volcano.base.http import Request, Response
-from volcano.base.limits import RECORDER_EVENTS_PENDING_MAX, RECORDER_SIMILAR_MESSAGES_MAX
+from volcano.base.identity import UserInfo
+from volcano.base.limits import RECORDER_SIMILAR_MESSAGES_MAX
 from volcano.client.client import Client
 from volcano.client.events import EventRecorder
+from volcano.client.transport import LocalTransport
 
 pytestmark = pytest.mark.anyio
+
+_PENDING_MAX = 100
+ANYBODY = UserInfo("somebody")
 
 
 def recorder(*answers: Response) -> tuple[EventRecorder, Scripted]:
@@ -78,8 +83,28 @@ async def test_trouble_is_retried_and_refusals_are_dropped() -> None:
 
 
 async def test_queue_is_bounded() -> None:
-    events, transport = recorder(*[body({})] * (RECORDER_EVENTS_PENDING_MAX + 10))
-    for number in range(RECORDER_EVENTS_PENDING_MAX + 5):
+    transport = Scripted(*[body({})] * (_PENDING_MAX + 10))
+    clock = ManualClock()
+    events = EventRecorder(Client(transport), "tester", clock=clock, pending_max=_PENDING_MAX)
+    for number in range(_PENDING_MAX + 5):
         events.event(pod(f"p{number}", 1), "Normal", "Did", "it")
     await events.flush()
-    assert len(transport.requests) == RECORDER_EVENTS_PENDING_MAX
+    assert len(transport.requests) == _PENDING_MAX
+
+
+async def test_each_write_gives_way() -> None:
+    order: list[str] = []
+
+    async def give_way() -> None:
+        order.append("way")
+
+    async def answer(request: Request) -> Response:
+        order.append("write")
+        return _echo(request)
+
+    client = Client(LocalTransport(answer, ANYBODY))
+    events = EventRecorder(client, "tester", clock=ManualClock(), give_way=give_way)
+    for name in "ab":
+        events.event(pod(name, 1), "Normal", "Scheduled", "bound")
+    await events.flush()
+    assert order == ["way", "write"] * 2

@@ -46,7 +46,11 @@ async def run_scheduler(
     """Watch, plan and write until `stopped` is set."""
     wake, unhurried = asyncio.Event(), asyncio.Event()
     state = ClusterState(scheduler_names=scheduler_names, default_queue=default_queue)
-    recorder = EventRecorder(client, scheduler_names[0], clock=clock)
+
+    async def give_way() -> None:
+        await committer.drained_or_late()
+
+    recorder = EventRecorder(client, scheduler_names[0], clock=clock, give_way=give_way)
     cache = Cache(client, state, clock=clock, wake=wake.set, wake_later=unhurried.set)
     committer = Committer(
         client, state, recorder, clock=clock, restore=cache.restore, failed=wake.set

@@ -51,8 +51,12 @@ INFORMER_EVENTS_PER_SLICE = 16
 QUEUE_BACKOFF_SECONDS_MAX = 60.0
 """Longest pause of a work-queue key that keeps failing."""
 
-RECORDER_EVENTS_PENDING_MAX = 1000
-"""Distinct events waiting to be written; more are dropped and counted in the log."""
+RECORDER_EVENTS_PENDING_MAX = 16_384
+"""Distinct events waiting to be written (one for each pod of a large gang); more are dropped and
+counted in the log."""
+
+RECORDER_GIVES_WAY_SECONDS_MAX = 1.0
+"""How long the scheduler's next event waits while pods are still being bound."""
 
 RECORDER_EVENTS_KNOWN_MAX = 4096
 """Events written whose count can still be raised; the oldest are forgotten first."""

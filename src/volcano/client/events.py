@@ -7,6 +7,7 @@ and never fails.
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import structlog
@@ -65,9 +66,22 @@ class EventRecorder:
 
     Args:
         component: `source.component` of the Events.
+        give_way: awaited before each write; returns when nothing more urgent is to be written, or
+            after a while.
+        pending_max: distinct events that may wait.
     """
 
-    def __init__(self, client: Client, component: str, *, clock: Clock) -> None:
+    def __init__(
+        self,
+        client: Client,
+        component: str,
+        *,
+        clock: Clock,
+        give_way: Callable[[], Awaitable[None]] | None = None,
+        pending_max: int = RECORDER_EVENTS_PENDING_MAX,
+    ) -> None:
+        self._give_way = give_way
+        self._pending_max = pending_max
         self._client = client
         self._component = component
         self._clock = clock
@@ -96,7 +110,7 @@ class EventRecorder:
             pending.last = now
             pending.message = message
             return
-        if len(self._pending) >= RECORDER_EVENTS_PENDING_MAX:
+        if len(self._pending) >= self._pending_max:
             self._dropped += 1
             return
         self._pending[key] = _Pending(
@@ -132,6 +146,8 @@ class EventRecorder:
             _log.warning("events dropped", component=self._component, count=self._dropped)
             self._dropped = 0
         for key, pending in batch.items():
+            if self._give_way is not None:
+                await self._give_way()
             try:
                 await self._write(key, pending)
             except (ApiError, OSError, TimeoutError) as error:

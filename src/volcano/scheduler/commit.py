@@ -165,6 +165,20 @@ class Committer:
         """Return once nothing is waiting or on its way."""
         await self._idle.wait()
 
+    async def drained_or_late(self) -> None:
+        """Return once nothing is waiting, or after `limits.RECORDER_GIVES_WAY_SECONDS_MAX`."""
+        if self._idle.is_set():
+            return
+        waiters = [
+            asyncio.ensure_future(self._idle.wait()),
+            asyncio.ensure_future(self._clock.sleep(limits.RECORDER_GIVES_WAY_SECONDS_MAX)),
+        ]
+        try:
+            await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for waiter in waiters:
+                waiter.cancel()
+
     def _put(self, urgency: _Urgency, work: Work) -> None:
         self._idle.clear()
         if self._queues.put(urgency, work):
