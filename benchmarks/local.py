@@ -6,6 +6,7 @@ ended and removed afterwards. See docs/benchmarks.md for what each figure means.
 
 import argparse
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -226,6 +227,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=usual.jobs)
     parser.add_argument("--idle-seconds", type=float, default=usual.idle_seconds)
     given = parser.parse_args()
+    # Told to end, it ends what it has started, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     options = Options(given.starts, given.jobs, given.idle_seconds)
     data = world()
     parts: dict[str, Callable[[], dict[str, float]]] = {
