@@ -90,7 +90,7 @@ class NodeRunner:
         self._registered = asyncio.Event()
 
     async def registered(self) -> None:
-        """Return once all nodes are in the API and ready."""
+        """Return once all nodes are in the API, ready, and their pods are looked after."""
         await self._registered.wait()
 
     async def run(self) -> None:
@@ -129,13 +129,13 @@ class NodeRunner:
                 group.create_task(self._simulator.run())
                 group.create_task(self._sample_logs())
                 await registration.register()
-                self._registered.set()
                 group.create_task(registration.run())
                 await self._pods.synced()
                 folders = await run_in(self._executor, lambda: _read_folders(self._root))
                 # No await from here on, or a deletion could slip through between the two.
                 self._compare_folders(folders)
                 self._pods.add_handler(self._on_pod)
+                self._registered.set()
         finally:
             await self._cancel_workers()
 
