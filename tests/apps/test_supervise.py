@@ -60,6 +60,18 @@ async def supervised(
         await asyncio.gather(task, return_exceptions=True)
 
 
+async def test_a_child_that_cannot_be_started_is_tried_again(tmp_path: Path) -> None:
+    """No descriptor, memory or log file now says nothing about later."""
+    clock = ManualClock()
+    folder = tmp_path / "later"
+    async with supervised(folder, "exec sleep 60", clock) as (supervisor, _):
+        await eventually(lambda: clock.next_due() is not None, about="it pauses")
+        assert supervisor.pid is None
+        folder.mkdir()
+        await clock.advance(limits.CHILD_BACKOFF_SECONDS_MIN)
+        await eventually(lambda: supervisor.pid is not None, about="it is started")
+
+
 async def test_ended_child_is_started_again_with_growing_pauses(tmp_path: Path) -> None:
     clock = ManualClock()
     async with supervised(tmp_path, "echo started; exit 3", clock) as (supervisor, log):

@@ -69,7 +69,15 @@ class Supervisor:
             delay = min(delay * 2, limits.CHILD_BACKOFF_SECONDS_MAX)
             self.restarts += 1
 
-    async def _live_once(self) -> int:
+    async def _live_once(self) -> int | None:
+        """The child's exit code; None if it could not even be started."""
+        try:
+            return await self._live()
+        except OSError as error:
+            log.warning("child.not_started", child=self.name, error=str(error))
+            return None
+
+    async def _live(self) -> int:
         with self._log_path.open("ab") as output:
             process = await asyncio.create_subprocess_exec(
                 *self._argv,
