@@ -70,7 +70,7 @@ class ClusterState:
         self.scoring_used = Columns()
         self.ports: dict[int, dict[HostPort, int]] = {}
         self.topology_generation = 0
-        self._names: list[str] = []
+        self._by_name: list[Node] = []
         self._name_hash = np.zeros(0, np.uint64)
         self._free_rows: list[int] = []
         self._row_count = 0
@@ -137,6 +137,7 @@ class ClusterState:
             return
         self.generation += 1
         self.nodes[name] = node
+        self._by_name = []
         self.allocatable.clear(row)
         self.allocatable.add(row, node.allocatable.items())
         self.raw_allocatable.clear(row)
@@ -154,6 +155,7 @@ class ClusterState:
         self.troubles.pop(f"Node/{name}", None)
         if node is None:
             return
+        self._by_name = []
         for columns in (self.allocatable, self.raw_allocatable, self.used, self.releasing):
             columns.clear(node.row)
         self.scoring_used.clear(node.row)
@@ -180,13 +182,15 @@ class ClusterState:
 
     def node_order(self, seed: int) -> list[Node]:
         """All nodes in the order in which ties fall, from the seed and their names alone."""
-        if len(self._names) != len(self.nodes) or any(n not in self.nodes for n in self._names):
-            self._names = sorted(self.nodes)
+        if len(self._by_name) != len(self.nodes):
+            names = sorted(self.nodes)
+            self._by_name = [self.nodes[name] for name in names]
             self._name_hash = np.fromiter(
-                (zlib.crc32(name.encode()) for name in self._names), np.uint64, len(self._names)
+                (zlib.crc32(name.encode()) for name in names), np.uint64, len(names)
             )
         order: npt.NDArray[np.intp] = np.argsort(_mix(self._name_hash, seed), kind="stable")
-        return [self.nodes[self._names[position]] for position in order]
+        by_name = self._by_name
+        return [by_name[position] for position in order.tolist()]
 
     # ── pods ───────────────────────────────────────────────────────────────────────────────────
 
