@@ -34,6 +34,7 @@ _REPLACED = (
     (r"\b(kube-api-access-)[a-z0-9]{5}\b", r"\1<id>"),
     (r"(?m)^! [IWE]\d{4} [\d:.]+ .*\n", ""),  # kubectl's own log
     (r"\b\d+m?(?= is left to promise)", "<left>"),
+    (r"(?m)^(  Generation: +)\d+", r"\1<count>"),
     (r"(Transition ID: +)\d+", r"\1<id>"),
     (rf"(?m)^( *(?:{_MACHINE}): +)\S.*$", r"\1<machine>"),
     (r"(kubernetes\.io/arch=)\w+", r"\1<machine>"),

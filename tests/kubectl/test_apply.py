@@ -77,8 +77,12 @@ def test_server_side_lists_belong_to_each_by_key(kubectl: Shell) -> None:
 
 def test_a_volcano_job(kubectl: Shell) -> None:
     kubectl("apply -f -", WAITING_JOB)
+    before = kubectl.stored("vcjob", "waiting")
     kubectl("apply -f -", WAITING_JOB)
     kubectl("diff -f -", WAITING_JOB)
+    after = kubectl.stored("vcjob", "waiting")
+    assert after["spec"] == before["spec"]
+    assert after["metadata"]["generation"] == before["metadata"]["generation"]
     kubectl("apply -f -", WAITING_JOB.replace("minAvailable: 2", "minAvailable: 1"))
     assert kubectl.stored("vcjob", "waiting")["spec"]["minAvailable"] == 1
     kubectl.fails("apply -f -", WAITING_JOB.replace("train:1", "train:2"))

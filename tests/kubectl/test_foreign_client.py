@@ -1,6 +1,7 @@
 """The API as another project's client uses it: kubernetes_asyncio."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import yaml
@@ -10,7 +11,7 @@ from tests.kubectl.manifests import IDLE_POD, WAITING_JOB
 from tests.running import RunningCluster
 
 pytestmark = [pytest.mark.process, pytest.mark.anyio]
-VCJOB = {"group": "batch.volcano.sh", "version": "v1alpha1", "plural": "jobs"}
+VCJOB: dict[str, Any] = {"group": "batch.volcano.sh", "version": "v1alpha1", "plural": "jobs"}
 
 
 @pytest.fixture
@@ -68,4 +69,4 @@ async def test_volcano_job(api: client.ApiClient, namespace: str) -> None:
         await custom.create_namespaced_custom_object(
             **place, body={**job, "metadata": {"name": "x"}, "spec": {"minAvailable": 1}}
         )
-    assert "No task specified in job spec" in refused.value.body
+    assert "No task specified in job spec" in str(refused.value.body)

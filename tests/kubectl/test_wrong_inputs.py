@@ -12,7 +12,6 @@ pytestmark = pytest.mark.process
 WRONG = {
     "unknown field": IDLE_POD.replace("schedulerName", "schedulrName"),
     "unknown field of a job": WAITING_JOB.replace("minAvailable", "minAvailabel"),
-    "field given twice": CONFIG.replace("size: small", "colour: blue"),
     "wrong type": DEPLOYMENT.replace("replicas: 2", "replicas: two"),
     "wrong type in a job": WAITING_JOB.replace("replicas: 2", "replicas: two"),
     "malformed quantity": IDLE_POD + "    resources: {limits: {memory: 1 GB}}\n",
@@ -24,7 +23,6 @@ WRONG = {
     "no name": CONFIG.replace("name: settings, ", ""),
     "bad label": CONFIG.replace("app: shop", "app: not a value"),
     "bad key": CONFIG.replace("colour:", "'co lour':"),
-    "unknown namespace": CONFIG.replace("name: settings", "name: settings, namespace: nowhere"),
     "duplicate container name": DEPLOYMENT.replace("name: log\n", "name: web\n"),
     "duplicate port": SERVICE.replace("name: metrics", "name: http"),
     "value that is not allowed": IDLE_POD.replace(
@@ -61,7 +59,7 @@ def test_create(kubectl: Shell, what: str) -> None:
 
 
 def test_unknown_field_with_each_validation(kubectl: Shell) -> None:
-    wrong = CONFIG.replace("data:", "date:")
+    wrong = CONFIG.replace("\ndata:", "\ndate:")
     kubectl.fails("create -f - --validate=strict", wrong)
     kubectl("create -f - --validate=warn", wrong)
     kubectl.quiet("delete configmap settings")
@@ -100,6 +98,8 @@ def test_what_is_there_or_is_not(kubectl: Shell) -> None:
     kubectl.fails("delete configmap nothing")
     kubectl.fails("delete namespace kube-system")
     kubectl("get pods -n nowhere")
+    kubectl.fails("create -n nowhere -f -", CONFIG)
+    kubectl.fails("create -f -", CONFIG.replace("name: settings", "name: settings, namespace: x"))
 
 
 def test_oversized(kubectl: Shell) -> None:

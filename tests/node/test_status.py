@@ -27,6 +27,7 @@ def test_running():
         "192.0.2.1",
     )
     assert conditions_of(status) == {
+        "PodScheduled": ("True", None),
         "PodReadyToStartContainers": ("True", None),
         "Initialized": ("True", None),
         "Ready": ("True", None),

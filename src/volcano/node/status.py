@@ -1,7 +1,7 @@
 """From the states of a pod's containers to `status` as the API shows it: pure.
 
-The result is the part of `status` that a node owns. `PodScheduled` and what others write stay: the
-result is sent as a strategic merge patch, whose conditions merge by type.
+The result is the part of `status` that a node owns. What others write stays, `PodScheduled`
+of a scheduler too: the result is sent as a strategic merge patch, whose conditions merge by type.
 """
 
 from collections.abc import Mapping
@@ -173,6 +173,9 @@ def _conditions(pod: PodSpec, runs: Mapping[str, Run], plan: Plan, now: float) -
         ("ContainersReady", ready, "" if ready else ready_reason, "" if ready else message),
     ]
     stored = {c.get("type"): c for c in (pod.raw.get("status") or {}).get("conditions") or ()}
+    if (stored.get("PodScheduled") or {}).get("status") != "True":
+        # It names its node itself, so that no scheduler said so.
+        wanted.insert(0, ("PodScheduled", True, "", ""))
     return [_condition(stored, now, *entry) for entry in wanted]
 
 

@@ -46,6 +46,7 @@ def prepare_create(resource: Resource, obj: JsonObject, namespace: str, now: flo
     meta = obj["metadata"]
     for name in _NOT_CLIENTS:
         meta.pop(name, None)
+    _drop_empty(meta)
     if resource.kind.namespaced:
         meta["namespace"] = namespace
     else:
@@ -94,8 +95,16 @@ def prepare_update(
     for name in _KEPT:
         _keep(meta, before, name)
     meta.pop("selfLink", None)
-    _count_generation(resource, new, old)
+    _drop_empty(meta)
+    _keep(meta, before, "generation")
     return new
+
+
+def _drop_empty(meta: JsonObject) -> None:
+    """Metadata has no empty maps and lists in Kubernetes, whoever wrote them."""
+    for name in _NEVER_EMPTY:
+        if name in meta and not meta[name]:
+            del meta[name]
 
 
 def _status_only(resource: Resource, new: JsonObject, old: JsonObject) -> JsonObject:
@@ -111,6 +120,7 @@ def _status_only(resource: Resource, new: JsonObject, old: JsonObject) -> JsonOb
     return merged
 
 
+_NEVER_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences")
 _STATUS_METADATA = ("managedFields", "labels", "annotations", "finalizers")
 
 
@@ -121,7 +131,8 @@ def _keep(target: JsonObject, source: JsonObject, name: str) -> None:
         target.pop(name, None)
 
 
-def _count_generation(resource: Resource, new: JsonObject, old: JsonObject) -> None:
+def count_generation(resource: Resource, new: JsonObject, old: JsonObject) -> None:
+    """Raise the generation if what is wanted has changed; `new` has its defaults by now."""
     meta, before = new["metadata"], old["metadata"]
     if "generation" in before:
         generation = before["generation"]

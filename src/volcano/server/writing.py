@@ -181,6 +181,7 @@ class Writer:
         new = lifecycle.prepare_update(call.resource, new, old, subresource)
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         new = self._admitted(call, options, new, old)
+        lifecycle.count_generation(call.resource, new, old)
         if new == old:
             return encode(old)
         return await self._save(

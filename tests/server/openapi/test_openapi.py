@@ -11,7 +11,8 @@ from tests.server.kubectl_front import Front, kubectl
 from volcano.api import kinds
 from volcano.base.errors import ApiError
 from volcano.base.http import Request, Response
-from volcano.server.openapi import OpenApi, schemas
+from volcano.server.openapi import HEAD_TYPE, INFO, OpenApi, schemas
+from volcano.server.protobuf.wire import fields
 from volcano.server.registry import Registry, ServedKind
 
 PROTOBUF_V2 = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
@@ -129,7 +130,7 @@ def test_hashes_are_the_same_after_a_restart(openapi: OpenApi) -> None:
 @pytest.mark.parametrize(
     ("path", "header", "code"),
     [
-        pytest.param("/openapi/v2", PROTOBUF_V2, 404, id="v2_as_protobuf"),
+        pytest.param("/openapi/v2", "application/yaml", 404, id="v2_as_yaml"),
         pytest.param("/openapi/v3", "application/x-protobuf", 406, id="v3_as_protobuf"),
         pytest.param("/openapi/v3/apis/none/v1", "", 404, id="unknown_group"),
     ],
@@ -143,6 +144,15 @@ def test_refusals(openapi: OpenApi, path: str, header: str, code: int) -> None:
 def test_other_paths_are_not_ours(openapi: OpenApi) -> None:
     assert openapi.answer(Request("GET", "/openapi/v4")) is None
     assert openapi.answer(Request("GET", "/api/v1")) is None
+
+
+def test_v2_as_protobuf_is_only_a_head(openapi: OpenApi) -> None:
+    answer = ask(openapi, "/openapi/v2", accept=PROTOBUF_V2)
+    assert answer.headers["content-type"] == HEAD_TYPE
+    one, head = fields(answer.body)
+    assert one == (1, b"2.0")
+    assert head[0] == 2
+    assert dict(fields(head[1])) == {1: b"Kubernetes", 2: INFO["version"].encode()}
 
 
 def test_v2_is_one_swagger_document(openapi: OpenApi) -> None:

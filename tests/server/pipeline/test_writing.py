@@ -207,6 +207,24 @@ async def test_what_clients_may_not_change_stays(admin: Caller) -> None:
     assert "Precondition failed: UID in precondition: other" in body["message"]
 
 
+async def test_what_defaults_fill_in_again_is_no_new_generation(admin: Caller) -> None:
+    await admin.create(kinds.DEPLOYMENT, deployment())
+    url = "/apis/apps/v1/namespaces/default/deployments/web"
+    replaced = await admin.ok("PUT", url, deployment())
+    assert "revisionHistoryLimit" in replaced["spec"]
+    assert replaced["metadata"]["generation"] == 1
+
+
+async def test_metadata_has_no_empty_maps(admin: Caller) -> None:
+    body = config_map("a")
+    body["metadata"] |= {"labels": {}, "annotations": {"x": "y"}, "finalizers": []}
+    created = await admin.create(kinds.CONFIG_MAP, body)
+    assert created["metadata"].keys().isdisjoint(("labels", "finalizers"))
+    patch = {"metadata": {"annotations": {"x": None}}}
+    patched = await admin.ok("PATCH", f"{MAPS}/a", patch, content_type=MERGE)
+    assert "annotations" not in patched["metadata"]
+
+
 async def test_generation_rises_with_the_desired_state_only(admin: Caller) -> None:
     created = await admin.create(kinds.QUEUE, queue())
     assert created["metadata"]["generation"] == 1

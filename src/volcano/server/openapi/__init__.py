@@ -1,4 +1,4 @@
-"""OpenAPI documents from the registry: v3 per group and version with an index, and v2 as JSON.
+"""OpenAPI documents from the registry: v3 per group and version with an index, and v2.
 
 The index names each document by a fingerprint of what it is made from, so that clients fetch a
 document again only when it changed, and no document is made before it is asked for. Once made it
@@ -23,7 +23,8 @@ from volcano.server.registry import Registry, ServedKind
 
 ROOT = "/openapi/v3"
 SWAGGER = "/openapi/v2"
-FORM = 1
+HEAD_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+FORM = 2
 """Raise it when documents change though their kinds do not: clients keep them by fingerprint."""
 
 FOREVER = {"cache-control": "public, max-age=31536000, immutable"}
@@ -49,12 +50,13 @@ class OpenApi:
         self._groups: dict[str, _Group] = {}
         self._index: Document | None = None
         self._swagger: Document | None = None
+        self._head = Document(swagger.protobuf_head(INFO), HEAD_TYPE)
 
     def answer(self, request: Request) -> Response | None:
         """The answer to a GET; None when the path is not below /openapi.
 
         Raises:
-            ApiError: NotFound for a group that is not here and for v2 as anything but JSON,
+            ApiError: NotFound for a group that is not here and for v2 in a form it does not have,
                 NotAcceptable for v3 as anything but JSON.
         """
         path = request.path.rstrip("/")
@@ -90,9 +92,11 @@ class OpenApi:
         return group.document.answer(request, FOREVER if asked else None)
 
     def _answer_v2(self, request: Request) -> Response:
-        # kubectl asks for protobuf only, and takes 404 as "there is none".
-        if not accept.accepts_json(request.headers.get("accept", "")):
-            raise _not_found()
+        asked = request.headers.get("accept", "")
+        if not accept.accepts_json(asked):
+            if "protobuf" not in asked:
+                raise _not_found()
+            return self._head.answer(request)
         self._refresh()
         if self._swagger is None:
             documents = [self._build(group.entries) for group in self._groups.values()]

@@ -1,10 +1,13 @@
 """OpenAPI v2 from v3: one document for old clients that cannot read v3.
 
+In JSON only. As protobuf there is the head of the document, without paths and definitions: kubectl
+asks for it when v3 does not know a kind, and goes on to say so only if there is an answer.
+
 What v2 cannot say (alternatives of types) becomes what Kubernetes writes there: quantities and
 numbers-or-names are strings with a format.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from volcano.api.objects import JsonObject
@@ -26,6 +29,21 @@ def swagger(documents: Iterable[JsonObject], info: JsonObject) -> JsonObject:
         "paths": dict(sorted(paths.items())),
         "definitions": dict(sorted(definitions.items())),
     }
+
+
+def protobuf_head(info: Mapping[str, str]) -> bytes:
+    """The head as a message `openapi.v2.Document` (github.com/google/gnostic)."""
+    title_and_version = _text_field(1, info["title"]) + _text_field(2, info["version"])
+    return _text_field(1, "2.0") + _bytes_field(2, title_and_version)
+
+
+def _text_field(number: int, text: str) -> bytes:
+    return _bytes_field(number, text.encode())
+
+
+def _bytes_field(number: int, value: bytes) -> bytes:
+    # One byte each for tag and length: titles and versions are short.
+    return bytes([number << 3 | 2, len(value)]) + value
 
 
 def _item(item: JsonObject) -> JsonObject:

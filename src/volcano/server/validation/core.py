@@ -51,7 +51,7 @@ def validate_config_map(obj: JsonObject, out: list[Cause]) -> None:
         _key(key, f"binaryData[{key}]", out)
         size += len(value) * 3 // 4
     if size > _DATA_BYTES_MAX:
-        out.append(too_long("", _DATA_BYTES_MAX))
+        out.append(too_long("[]", _DATA_BYTES_MAX))
 
 
 def _key(key: str, path: str, out: list[Cause]) -> None:
