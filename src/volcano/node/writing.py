@@ -76,9 +76,15 @@ class StatusWriter:
         return None
 
     def is_echo(self, pod: JsonObject) -> bool:
-        """Whether a pod is just what the API answered to the last write."""
+        """Whether a pod is just what the API answered to the last write.
+
+        The pod then says all that was remembered of the answer, which is forgotten.
+        """
         taken = self._taken.get(uid_of(pod))
-        return taken is not None and _version(pod) == taken.version
+        if taken is None or _version(pod) != taken.version:
+            return False
+        del self._taken[uid_of(pod)]
+        return True
 
     async def _is_missing(self, pod: JsonObject) -> bool:
         """Whether the API has no pod of that uid: containers are killed on this answer alone."""
