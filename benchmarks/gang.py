@@ -1,8 +1,8 @@
 """bench-gang: how fast one gang of thousands of pods is created, bound and running, and its cost.
 
 A real `volcano up` on simulated nodes, with a data folder and port of its own, removed afterwards.
-Only the job is asked after, a few times a second, so that the benchmark takes
-little of the processor it measures. CPU seconds are what counts on a machine that others use too.
+Only the job is asked after, a few times a second, so that the benchmark takes little of the
+processor it measures. CPU seconds are what counts on a machine that others use too.
 """
 
 import argparse
@@ -91,7 +91,7 @@ def measure(manifest: Mapping[str, Any], data: Path, nodes: str) -> dict[str, fl
 
         def are_created() -> bool:
             counts = status()
-            return counts.get("pending", 0) + counts.get("running", 0) >= pods
+            return bool(counts.get("pending", 0) + counts.get("running", 0) >= pods)
 
         created = until(are_created, "all created")
         running = until(lambda: status().get("running", 0) >= pods, "all running")
