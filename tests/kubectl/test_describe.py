@@ -30,6 +30,7 @@ def test_pod(kubectl: Shell) -> None:
 def test_pod_that_fails(kubectl: Shell) -> None:
     kubectl.quiet("create -f -", running_pod("broken", "echo no >&2; exit 3", node="worker-1"))
     kubectl.quiet("wait --for=jsonpath={.status.phase}=Failed pod/broken --timeout=30s")
+    event(kubectl, "Pod", "Started")
     kubectl("get pod broken")
     kubectl("describe pod broken")
 
