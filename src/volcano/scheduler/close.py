@@ -5,8 +5,9 @@ no event, and details in the conditions of a large group's pods are refreshed on
 the pods of a group that wait for one reason, one gets an event; the group's own carries the counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from volcano.api import wellknown
 from volcano.api.objects import JsonObject, metadata
 from volcano.base import limits
 from volcano.base.clock import parse_timestamp
@@ -17,6 +18,7 @@ from volcano.scheduler.model.decisions import (
     EventNote,
     PodConditionUpdate,
     PodGroupUpdate,
+    QueueUpdate,
 )
 from volcano.scheduler.model.job import (
     PHASE_COMPLETED,
@@ -26,6 +28,7 @@ from volcano.scheduler.model.job import (
     PHASE_UNKNOWN,
     PodGroup,
 )
+from volcano.scheduler.model.queue import Queue
 from volcano.scheduler.model.task import SCHEDULED_STATUSES, Task, TaskStatus
 from volcano.scheduler.session import Session
 from volcano.scheduler.snapshot import JobView
@@ -41,6 +44,42 @@ def close(session: Session, result: CycleResult) -> None:
         _close_job(session, job, result)
     for group in session.snapshot.orphans:
         _close_orphan(session, group, result)
+    _close_queues(session, result)
+
+
+def _close_queues(session: Session, result: CycleResult) -> None:
+    """Tell what each queue's pods hold, those of its descendants included (spec scheduler 5.2)."""
+    snapshot = session.snapshot
+    held: dict[str, dict[int, int]] = {name: {} for name in snapshot.queues}
+    for job in snapshot.jobs.values():
+        if not job.allocated:
+            continue
+        for name in _line(snapshot.queues, job.group.queue):
+            sums = held[name]
+            for axis, amount in job.allocated.items():
+                sums[axis] = sums.get(axis, 0) + amount
+    for name, sums in held.items():
+        queue = snapshot.queues[name]
+        allocated = {
+            snapshot.axes.names[axis]: snapshot.axes.text(axis, amount)
+            for axis, amount in sums.items()
+            if amount
+        }
+        if allocated != queue.allocated:
+            dropped = tuple(sorted(queue.allocated.keys() - allocated.keys()))
+            result.queues.append(QueueUpdate(name, queue.uid, allocated, dropped))
+
+
+def _line(queues: Mapping[str, Queue], name: str) -> Sequence[str]:
+    """A queue and its ancestors, nearest first; a parent that is missing or comes again ends it.
+
+    Without a parent of its own a queue stands below `root`.
+    """
+    line: list[str] = []
+    while name in queues and name not in line:
+        line.append(name)
+        name = queues[name].parent or wellknown.ROOT_QUEUE
+    return line
 
 
 def _close_orphan(session: Session, group: PodGroup, result: CycleResult) -> None:

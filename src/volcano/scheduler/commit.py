@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from volcano.api.kinds import POD, POD_GROUP, Kind
+from volcano.api.kinds import POD, POD_GROUP, QUEUE, Kind
 from volcano.api.objects import JsonObject
 from volcano.base import limits
 from volcano.base.clock import Clock, timestamp
@@ -27,6 +27,7 @@ from volcano.scheduler.model.decisions import (
     Eviction,
     PodConditionUpdate,
     PodGroupUpdate,
+    QueueUpdate,
 )
 from volcano.scheduler.model.state import ClusterState
 
@@ -34,7 +35,7 @@ log = structlog.get_logger(__name__)
 
 _GONE = frozenset({"NotFound", "Conflict"})
 
-Work = Bind | Eviction | PodGroupUpdate | PodConditionUpdate
+Work = Bind | Eviction | PodGroupUpdate | QueueUpdate | PodConditionUpdate
 
 
 class _Urgency(enum.IntEnum):
@@ -43,7 +44,8 @@ class _Urgency(enum.IntEnum):
     GROUP = 0
     BIND = 1
     EVICT = 2
-    CONDITION = 3
+    QUEUE = 3
+    CONDITION = 4
 
 
 @dataclass(slots=True)
@@ -149,6 +151,8 @@ class Committer:
         for eviction in result.evictions:
             self._state.assume_evicted(eviction.namespace, eviction.name, eviction.uid)
             self._put(_Urgency.EVICT, eviction)
+        for queue in result.queues:
+            self._put(_Urgency.QUEUE, queue)
         for condition in result.pod_conditions:
             self._put(_Urgency.CONDITION, condition)
         for note in result.events:
@@ -233,8 +237,16 @@ class Committer:
             self._group.create_task(self._take_back(work))
         else:
             self.counts.failures += 1
-            kind = POD_GROUP if isinstance(work, PodGroupUpdate) else POD
-            self._restore(kind, f"{work.namespace}/{work.name}")
+            self._restore_as_seen(work)
+
+    def _restore_as_seen(self, work: PodGroupUpdate | QueueUpdate | PodConditionUpdate) -> None:
+        match work:
+            case QueueUpdate():
+                self._restore(QUEUE, work.name)
+            case PodGroupUpdate():
+                self._restore(POD_GROUP, f"{work.namespace}/{work.name}")
+            case PodConditionUpdate():
+                self._restore(POD, f"{work.namespace}/{work.name}")
 
     async def _take_back(self, work: Bind | Eviction) -> None:
         """Let the pod be planned again, the later the more often it was refused."""
@@ -255,6 +267,8 @@ class Committer:
                 await self._evict(eviction)
             case PodGroupUpdate() as update:
                 await self._patch_group(update)
+            case QueueUpdate() as update:
+                await self._patch_queue(update)
             case PodConditionUpdate() as update:
                 await self._patch_condition(update)
 
@@ -292,6 +306,12 @@ class Committer:
         await self._client.patch(
             POD_GROUP, update.name, operations, update.namespace, patch_type=PatchType.JSON
         )
+        self.counts.patched += 1
+
+    async def _patch_queue(self, update: QueueUpdate) -> None:
+        allocated = {**update.allocated, **dict.fromkeys(update.dropped)}
+        patch = {"metadata": {"uid": update.uid}, "status": {"allocated": allocated}}
+        await self._client.patch(QUEUE, update.name, patch, subresource="status")
         self.counts.patched += 1
 
     async def _patch_condition(self, update: PodConditionUpdate) -> None:

@@ -3,6 +3,7 @@
 Nothing here does anything; `commit` turns it into binds, evictions, patches and events.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from volcano.api.objects import JsonObject
@@ -37,6 +38,22 @@ class PodGroupUpdate:
     name: str
     uid: str
     status: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class QueueUpdate:
+    """What the pods of a queue and of its descendants hold: its new `status.allocated`.
+
+    Attributes:
+        dropped: resource names to take out of what is written now.
+        namespace: empty, queues have none.
+    """
+
+    name: str
+    uid: str
+    allocated: Mapping[str, str]
+    dropped: tuple[str, ...] = ()
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +112,7 @@ class CycleResult:
     binds: list[Bind] = field(default_factory=list)
     evictions: list[Eviction] = field(default_factory=list)
     pod_groups: list[PodGroupUpdate] = field(default_factory=list)
+    queues: list[QueueUpdate] = field(default_factory=list)
     pod_conditions: list[PodConditionUpdate] = field(default_factory=list)
     events: list[EventNote] = field(default_factory=list)
     report: CycleReport = field(default_factory=CycleReport)

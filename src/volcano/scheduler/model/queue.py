@@ -15,6 +15,7 @@ class Queue:
     """One queue; amounts by axis. An unset list is an empty mapping.
 
     Attributes:
+        allocated: `status.allocated` as written, by resource name.
         trouble: why a part of the object could not be read; the part counts as unset.
     """
 
@@ -29,6 +30,8 @@ class Queue:
     deserved: Mapping[int, int] = field(default_factory=dict)
     guarantee: Mapping[int, int] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    uid: str = ""
+    allocated: Mapping[str, str] = field(default_factory=dict)
     trouble: str = ""
 
     @property
@@ -62,6 +65,8 @@ def read_queue(obj: JsonObject, axes: Axes) -> Queue:
         deserved=amounts("deserved", spec.get("deserved")),
         guarantee=amounts("guarantee.resource", (spec.get("guarantee") or {}).get("resource")),
         annotations=metadata(obj).get("annotations") or {},
+        uid=str(metadata(obj).get("uid") or ""),
+        allocated={name: str(amount) for name, amount in (status.get("allocated") or {}).items()},
         trouble="; ".join(troubles),
     )
 

@@ -11,6 +11,7 @@ counts it before the watch brings it back, and `forget` if the bind fails.
 
 import zlib
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -377,6 +378,10 @@ class ClusterState:
         """
         for update in result.pod_groups:
             self.assume_pod_group(f"{update.namespace}/{update.name}", update.status)
+        for held in result.queues:
+            queue = self.queues.get(held.name)
+            if queue is not None and queue.uid == held.uid:
+                self.queues[held.name] = replace(queue, allocated=held.allocated)
         for told in result.pod_conditions:
             task = self.tasks.get(f"{told.namespace}/{told.name}")
             if task is not None and task.uid == told.uid:
