@@ -24,6 +24,11 @@ async def eventually(
         await asyncio.sleep(POLL_SECONDS)
 
 
+async def let_run(seconds: float) -> None:
+    """Let the world go on for a while: for faults at seeded moments, which nothing announces."""
+    await asyncio.sleep(seconds)
+
+
 def wait_until(probe: Callable[[], T], *, within: float = 10.0, about: str = "") -> T:
     """The same without an event loop, for tests that watch other processes."""
     deadline = time.monotonic() + within

@@ -20,7 +20,7 @@ from tests.crash.waves import NAMESPACE as WORK
 from tests.crash.waves import Waves, read_starts
 from tests.crash.writers import KINDS, Gate, Lane, check
 from tests.crash.writers import NAMESPACE as WRITTEN
-from tests.waiting import eventually
+from tests.waiting import eventually, let_run
 from volcano.api.kinds import JOB, POD, POD_GROUP
 from volcano.api.kinds import NAMESPACE as NAMESPACES
 from volcano.api.objects import name_of
@@ -127,7 +127,7 @@ class Run:
             self.number += 1
             self.moment = drawn(self.seed, self.number)
             self.cluster.start()
-            await asyncio.sleep(self.moment.share * self.cluster.start_seconds)
+            await let_run(self.moment.share * self.cluster.start_seconds)
             self.killed_starting += 1
             self.cluster.kill_server()
         self.cluster.start()
@@ -152,14 +152,14 @@ class Run:
 
     async def _round(self, moment: Moment) -> None:
         if moment.when is When.LAUNCH and not self.cluster.is_ready():
-            await asyncio.sleep(moment.share * self.cluster.start_seconds)
+            await let_run(moment.share * self.cluster.start_seconds)
             self.killed_starting += 1
         else:
             await self.cluster.ready()
             await self._check()
             if moment.when is When.START:
                 await self._next_start()
-            await asyncio.sleep(moment.share * WORK_SECONDS_MAX)
+            await let_run(moment.share * WORK_SECONDS_MAX)
         if moment.scheduler:
             self.cluster.kill_scheduler()
         if moment.server:

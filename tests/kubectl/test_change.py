@@ -16,7 +16,8 @@ def test_label_and_annotate(kubectl: Shell) -> None:
     kubectl("label configmap settings tier=front --overwrite")
     kubectl("label configmap settings app-")
     kubectl("label configmaps --all seen=yes")
-    kubectl("label configmap settings --list")
+    listed = kubectl.quiet("label configmap settings --list")
+    assert sorted(listed.split()) == ["seen=yes", "tier=front"], "kubectl lists them in any order"
     kubectl.fails("label configmap settings bad/key/x=1")
     kubectl.fails("label configmap settings tier='not a value' --overwrite")
     kubectl("annotate configmap settings example.com/note='two words'")

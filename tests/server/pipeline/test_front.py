@@ -14,6 +14,7 @@ import aiohttp
 import pytest
 
 from tests.server.harness import config_map, pod
+from tests.waiting import eventually
 from volcano.base.clock import SystemClock
 from volcano.base.limits import REQUEST_BODY_BYTES_MAX
 from volcano.server import assembly
@@ -124,10 +125,6 @@ async def test_a_client_that_leaves_is_forgotten(tmp_path: Path) -> None:
         before = server.store.watchers
         async with as_admin(url, keys, tmp_path) as session:
             response = await session.get("/api/v1/pods?watch=1")
-            async with asyncio.timeout(5):
-                while server.store.watchers == before:  # noqa: ASYNC110 - nothing tells of it
-                    await asyncio.sleep(0.001)
+            await eventually(lambda: server.store.watchers != before)
             response.close()
-            async with asyncio.timeout(5):
-                while server.store.watchers != before:  # noqa: ASYNC110 - nothing tells of it
-                    await asyncio.sleep(0.001)
+            await eventually(lambda: server.store.watchers == before)
