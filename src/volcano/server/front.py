@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Mapping
 from contextlib import aclosing
 from typing import cast
+from weakref import WeakKeyDictionary
 
 import structlog
 from aiohttp import web
@@ -61,6 +62,7 @@ class Front:
         self._tls = tls
         self._runner: web.ServerRunner | None = None
         self._streams: set[asyncio.Task[object]] = set()
+        self._certificates: WeakKeyDictionary[ssl.SSLObject, bytes | None] = WeakKeyDictionary()
         self._stopping = False
         self.port = 0
         """The port that was bound."""
@@ -137,12 +139,23 @@ class Front:
             _request_headers(incoming),
             body,
             None,
-            _peer_certificate(incoming),
+            self._peer_certificate(incoming),
         )
         response = await self._handler(request)
         if response.stream is not None:
             return await self._stream(incoming, response)
         return web.Response(body=response.body, status=response.status, headers=_headers(response))
+
+    def _peer_certificate(self, incoming: web.BaseRequest) -> bytes | None:
+        """The client's certificate; TLS is asked for it once a connection."""
+        transport = incoming.transport
+        tls = transport.get_extra_info("ssl_object") if transport is not None else None
+        if tls is None:
+            return None
+        if tls not in self._certificates:
+            certificate = cast("ssl.SSLObject", tls).getpeercert(binary_form=True)
+            self._certificates[tls] = certificate
+        return self._certificates[tls]
 
     async def _stream(self, incoming: web.BaseRequest, response: Response) -> web.StreamResponse:
         outgoing = web.StreamResponse(status=response.status, headers=_headers(response))
@@ -187,12 +200,6 @@ def _query(incoming: web.BaseRequest) -> Mapping[str, str]:
 
 
 _NO_QUERY: Mapping[str, str] = {}
-
-
-def _peer_certificate(incoming: web.BaseRequest) -> bytes | None:
-    transport = incoming.transport
-    tls = transport.get_extra_info("ssl_object") if transport is not None else None
-    return cast("ssl.SSLObject", tls).getpeercert(binary_form=True) if tls is not None else None
 
 
 def _headers(response: Response) -> Mapping[str, str] | list[tuple[str, str]]:
