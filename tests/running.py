@@ -125,7 +125,7 @@ def running_cluster(folder: Path, *, nodes: str = "demo") -> Iterator[RunningClu
 def _ready(cluster: RunningCluster) -> bool:
     code = cluster.process.poll()
     assert code is None, f"volcano up ended with {code}: {cluster.output()}"
-    return local.answers_ready(cluster.data)
+    return local.answers_ready(cluster.data) and local.running(cluster.data) is not None
 
 
 def _stop(cluster: RunningCluster) -> None:

@@ -28,7 +28,7 @@ def test_help(words: str, pytestconfig: pytest.Config) -> None:
 def on_a_terminal(*words: str, environ: dict[str, str], home: Path) -> str:
     """Output of vcctl whose standard output is a terminal."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", "from volcano.cli.vcctl import main; main()", *words]
+    command = [sys.executable, "-c", "from volcano.cli.entry import vcctl; vcctl()", *words]
     base = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "xterm", "COLUMNS": "200"}
     with subprocess.Popen(command, env={**base, **environ}, stdout=theirs) as process:
         os.close(theirs)

@@ -164,7 +164,7 @@ def test_bash_completes_names_from_the_cluster(api: FakeApi, tmp_path: Path) -> 
         api.add(JOBS.format("default"), {"metadata": {"name": name}, "spec": {}, "status": {}})
     words = f"vcctl job view --master {api.url} -N o"
     done = subprocess.run(
-        [sys.executable, "-c", "from volcano.cli.vcctl import main; main()"],
+        [sys.executable, "-c", "from volcano.cli.entry import vcctl; vcctl()"],
         env={
             "PATH": os.environ["PATH"],
             "HOME": str(tmp_path),

@@ -94,6 +94,7 @@ spec: {{weight: 3, capability: {{cpu: 4, memory: 8Gi}}}}
     kubectl.quiet(f"wait --for=jsonpath={{.status.state}}=Open queue/{name} --timeout=30s")
     kubectl.quiet("create -f -", ALONE.replace("minAvailable:", f"queue: {name}\n  minAvailable:"))
     kubectl.quiet("wait --for=jsonpath={.status.state.phase}=Running vcjob/train --timeout=30s")
+    kubectl.quiet(f"wait --for=jsonpath={{.status.allocated.pods}}=1 queue/{name} --timeout=30s")
     kubectl(f"describe queue {name}")
     kubectl.quiet("delete vcjob train")
     kubectl.until("get podgroups -o name", "")

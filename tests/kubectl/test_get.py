@@ -92,7 +92,7 @@ def test_tables_of_kinds(kubectl: Shell) -> None:
     kubectl("get vcjob -o wide")
     kubectl("get podgroups")
     kubectl("get queues")
-    kubectl("get queue root -o yaml")
+    kubectl("get queue root -o jsonpath='{.spec} {.status.state}'")
     kubectl("get ns default kube-system -o wide")
     kubectl("get nodes")
     kubectl("get nodes -L example.com/rack -l example.com/rack")

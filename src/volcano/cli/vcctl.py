@@ -3,13 +3,11 @@
 Only this file and the group asked for are imported, so that a call starts quickly.
 """
 
-import gc
 import os
 import sys
 
 import click
 
-from volcano.base.limits import COMMAND_COLLECTOR_THRESHOLD
 from volcano.cli.commands import Group, LeafCommand, commands_first, run
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -100,6 +98,5 @@ vcctl.add_command(completion_command(vcctl, "vcctl"))
 
 
 def main() -> None:
-    """Entry point."""
-    gc.set_threshold(COMMAND_COLLECTOR_THRESHOLD)
+    """Run the program."""
     sys.exit(run(vcctl, commands_first(sys.argv[1:], 2, _BOOLEANS), "vcctl"))
