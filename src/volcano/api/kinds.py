@@ -328,8 +328,3 @@ ALL_KINDS: tuple[Kind, ...] = CORE_KINDS + VOLCANO_KINDS
 def by_resource(kinds: Iterable[Kind]) -> dict[tuple[str, str, str], Kind]:
     """Index by (group, version, plural): how a URL names a kind."""
     return {(kind.group, kind.version, kind.plural): kind for kind in kinds}
-
-
-def by_api_kind(kinds: Iterable[Kind]) -> dict[tuple[str, str], Kind]:
-    """Index by (apiVersion, kind): how an object names its kind."""
-    return {(kind.api_version, kind.kind): kind for kind in kinds}

@@ -51,7 +51,6 @@ class Cluster:
     """Everything but the scheduler and the HTTPS front."""
 
     def __init__(self, options: ClusterOptions, clock: Clock) -> None:
-        self._clock = clock
         self._controllers = Manager(self.client(default_roles.CONTROLLERS), clock)
         self._nodes = NodeRunner(
             self.client(default_roles.NODE),

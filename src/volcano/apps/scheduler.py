@@ -6,15 +6,14 @@ real one. Flags are Volcano's where they mean something here; unknown ones are r
 
 import asyncio
 import os
-import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 import structlog
 import uvloop
 
+from volcano.apps.signals import stopped_by_signals
 from volcano.apps.supervise import parent_gone
 from volcano.base import log as logging
 from volcano.base.clock import Clock, SystemClock
@@ -57,9 +56,7 @@ async def run_scheduler(
     )
 
     def plan(now: float, number: int) -> CycleResult:
-        result = cycle.run(state, conf, now=now, seed=number)
-        state.assume_written(result)
-        return result
+        return cycle.run(state, conf, now=now, seed=number)
 
     loop = SchedulerLoop(plan, cache, committer, clock=clock, wake=wake, unhurried=unhurried)
     async with asyncio.TaskGroup() as group:
@@ -72,12 +69,6 @@ async def run_scheduler(
             task.cancel()
 
 
-def on_signals(loop: asyncio.AbstractEventLoop, action: Callable[[], None]) -> None:
-    """Call `action` on SIGINT and SIGTERM."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, action)
-
-
 async def _serve(
     kubeconfig: str | None,
     conf: configuration.SchedulerConf,
@@ -88,8 +79,7 @@ async def _serve(
 ) -> None:
     config = load_config(kubeconfig, environ=os.environ, home=Path.home())
     client = Client(HttpTransport(config), user_agent="vc-scheduler")
-    stopped = asyncio.Event()
-    on_signals(asyncio.get_running_loop(), stopped.set)
+    stopped = stopped_by_signals()
     watcher: asyncio.Task[None] | None = None
     if until_parent_ends:
         watcher = asyncio.create_task(parent_gone())

@@ -10,7 +10,6 @@ import gc
 import json
 import os
 import resource
-import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -22,6 +21,7 @@ import structlog
 
 from volcano.api import kinds
 from volcano.apps.embedded import Cluster, ClusterOptions
+from volcano.apps.signals import stopped_by_signals
 from volcano.apps.supervise import Supervisor
 from volcano.base import limits
 from volcano.base import log as logging
@@ -258,11 +258,7 @@ def print_banner(options: UpOptions, fleet: Fleet, url: str) -> None:
 
 
 async def _main(options: UpOptions) -> None:
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
-    await serve(options, SystemClock(), stopped)
+    await serve(options, SystemClock(), stopped_by_signals())
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

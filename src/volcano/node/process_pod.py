@@ -123,11 +123,6 @@ class ProcessPod:
         )
         self._wake.set()
 
-    @property
-    def is_running(self) -> bool:
-        """Whether any container runs."""
-        return bool(self._alive)
-
     def running_logs(self) -> list[Path]:
         """Run folders whose logs may grow."""
         return [record.path for record in self._alive.values()]

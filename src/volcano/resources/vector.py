@@ -9,7 +9,7 @@ count. Digits finer than the unit round up.
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from volcano.resources.quantity import Quantity, format_nano, parse_quantity
+from volcano.resources.quantity import format_nano, parse_quantity
 
 CPU = 0
 """Axis of `cpu`, in thousandths of a core."""
@@ -62,11 +62,6 @@ def amount_text(name: str, amount: float) -> str:
     """An amount as people write it: `1500m`, `8Gi`, `2`."""
     whole = int(amount)
     return format_nano(whole * unit_nano(name), "binary" if is_bytes(name) else "decimal")
-
-
-def quantity_of(name: str, amount: int) -> Quantity:
-    """The quantity of an amount on the axis of `name`."""
-    return Quantity(amount * unit_nano(name), "binary" if is_bytes(name) else "decimal")
 
 
 class Axes:

@@ -141,12 +141,12 @@ class Committer:
         return len(self._queues)
 
     def submit(self, result: CycleResult) -> None:
-        """Take over a cycle's decisions; binds count as done for the next cycle from here on."""
+        """Take over a cycle's decisions; they count as done for the next cycle from here on."""
+        self._state.assume_written(result)
         for bind in result.binds:
             self._state.assume(bind.namespace, bind.name, bind.uid, bind.node)
             self._put(_Urgency.BIND, bind)
         for group in result.pod_groups:
-            self._state.assume_pod_group(f"{group.namespace}/{group.name}", group.status)
             self._put(_Urgency.GROUP, group)
         for eviction in result.evictions:
             self._state.assume_evicted(eviction.namespace, eviction.name, eviction.uid)

@@ -58,13 +58,6 @@ class Registry:
         """The kind behind a URL, or None."""
         return self._served.get((group, version, plural))
 
-    def find_kind(self, api_version: str, kind: str) -> ServedKind | None:
-        """The kind an object names, or None."""
-        for entry in self._served.values():
-            if entry.kind.kind == kind and entry.kind.api_version == api_version:
-                return entry
-        return None
-
     def all(self) -> list[ServedKind]:
         """Every served kind, in the order of registration."""
         return list(self._served.values())

@@ -6,7 +6,7 @@ A job may exist before its PodGroup (pods came first) or without tasks (the grou
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from volcano.api.objects import JsonObject, metadata, uid_of
+from volcano.api.objects import JsonObject, uid_of
 from volcano.resources.vector import Axes
 from volcano.scheduler.model.queue import creation_of
 from volcano.scheduler.model.task import ALLOCATED_STATUSES, STATUS_COUNT, Task, TaskStatus
@@ -139,15 +139,3 @@ class JobState:
                 self.allocated[axis] = self.allocated.get(axis, 0) + step * amount
         elif status is TaskStatus.RELEASING and task.node:
             self.releasing_on_node += step
-
-
-def is_preemptable(obj: JsonObject) -> bool | None:
-    """The `volcano.sh/preemptable` annotation or label as a boolean; None where it is absent."""
-    meta = metadata(obj)
-    for source in (meta.get("annotations") or {}, meta.get("labels") or {}):
-        if PREEMPTABLE in source:
-            return source[PREEMPTABLE] in ("1", "t", "T", "true", "TRUE", "True")
-    return None
-
-
-PREEMPTABLE = "volcano.sh/preemptable"

@@ -139,10 +139,6 @@ class Store:
         found = self._collections.get(collection)
         return list(found.rows(namespace)) if found is not None else []
 
-    def collections(self) -> list[str]:
-        """Names of the collections that hold something."""
-        return [name for name, found in self._collections.items() if found.by_namespace]
-
     def count(self, collection: str, namespace: str = "") -> int:
         """How many committed objects there are."""
         found = self._collections.get(collection)

@@ -1,6 +1,6 @@
 """Metadata of every kind: names, labels, annotations, finalizers, owners; what may not change."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from volcano.api.kinds import Kind
@@ -166,6 +166,26 @@ def _finalizers(finalizers: Any, out: list[Cause]) -> None:
         out.append(invalid(path, finalizers, detail))
 
 
+def validate_operator(
+    operator: str, values: Sequence[str], where: str, out: list[Cause], *, numbers: bool = False
+) -> None:
+    """A selector's operator and the number of its values; `numbers` allows Gt and Lt."""
+    if operator in ("In", "NotIn"):
+        if not values:
+            detail = "must be specified when `operator` is 'In' or 'NotIn'"
+            out.append(required(f"{where}.values", detail))
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            out.append(forbidden(f"{where}.values", detail))
+    elif numbers and operator in ("Gt", "Lt"):
+        if len(values) != 1:
+            detail = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+            out.append(required(f"{where}.values", detail))
+    else:
+        out.append(invalid(f"{where}.operator", operator, "not a valid selector operator"))
+
+
 def validate_selector(selector: JsonObject | None, path: str, out: list[Cause]) -> None:
     """A LabelSelector: matchLabels and matchExpressions."""
     if not selector:
@@ -174,16 +194,7 @@ def validate_selector(selector: JsonObject | None, path: str, out: list[Cause]) 
     for index, rule in enumerate(selector.get("matchExpressions") or ()):
         where = f"{path}.matchExpressions[{index}]"
         operator, values = rule.get("operator", ""), rule.get("values") or ()
-        if operator in ("In", "NotIn"):
-            if not values:
-                detail = "must be specified when `operator` is 'In' or 'NotIn'"
-                out.append(required(f"{where}.values", detail))
-        elif operator in ("Exists", "DoesNotExist"):
-            if values:
-                detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-                out.append(forbidden(f"{where}.values", detail))
-        else:
-            out.append(invalid(f"{where}.operator", operator, "not a valid selector operator"))
+        validate_operator(operator, values, where, out)
         key = rule.get("key", "")
         out += [invalid(f"{where}.key", key, problem) for problem in qualified_name(key)]
         for position, value in enumerate(values):

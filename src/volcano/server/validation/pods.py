@@ -17,6 +17,7 @@ from volcano.server.validation.metadata import (
     dns_name,
     validate_annotations,
     validate_labels,
+    validate_operator,
     validate_selector,
 )
 from volcano.server.validation.texts import (
@@ -249,20 +250,7 @@ def _node_term(term: JsonObject, path: str, out: list[Cause]) -> None:
     for index, rule in enumerate(term.get("matchExpressions") or ()):
         where = f"{path}.matchExpressions[{index}]"
         operator, values = rule.get("operator", ""), rule.get("values") or ()
-        if operator in ("In", "NotIn"):
-            if not values:
-                detail = "must be specified when `operator` is 'In' or 'NotIn'"
-                out.append(required(f"{where}.values", detail))
-        elif operator in ("Exists", "DoesNotExist"):
-            if values:
-                detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-                out.append(forbidden(f"{where}.values", detail))
-        elif operator in ("Gt", "Lt"):
-            if len(values) != 1:
-                detail = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-                out.append(required(f"{where}.values", detail))
-        else:
-            out.append(invalid(f"{where}.operator", operator, "not a valid selector operator"))
+        validate_operator(operator, values, where, out, numbers=True)
         dns_name(f"{where}.key", rule.get("key", ""), out, qualified_name)
         for position, value in enumerate(values):
             dns_name(f"{where}.values[{position}]", value, out, label_value)
