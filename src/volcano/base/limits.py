@@ -285,11 +285,21 @@ SWEEP_SLICE_OBJECTS = 200
 KEEP_ALIVE_SECONDS = 180
 """How long an idle connection to the API server is kept open."""
 
-REQUEST_LINE_BYTES_MAX = 64 * 1024
-"""Longest request line and header of the API server; selectors and tokens are long."""
+LINGER_SECONDS = 5
+"""How long the API server reads on after refusing a body that is too long, so that its sender
+finds the refusal."""
+
+PIPELINED_REQUESTS_MAX = 16
+"""Requests of one connection that wait for those before them; then no more is read."""
+
+REQUEST_HEAD_BYTES_MAX = 128 * 1024
+"""Longest request line and headers together; selectors and tokens are long."""
 
 SHUTDOWN_SECONDS = 5
 """How long requests under way may take to end when the API server stops."""
+
+CLOSE_SECONDS = 1
+"""How long clients have to take leave when the API server stops, before they are cut off."""
 
 ABSENT_OWNERS_KNOWN_MAX = 1000
 """Owners known to be gone that the garbage collector does not look up again."""
