@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -120,42 +119,31 @@ def test_completion_script(shell: str) -> None:
 
 LOOK = """
 import json, sys
+from volcano.cli.entry import prepare
+prepare()
 from volcano.cli.vcctl import main
-try:
-    main()
-except SystemExit as end:
-    assert not end.code, end.code
+assert main() == 0
 print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
 HEAVY = {"numpy", "aiohttp", "cryptography", "rich", "asyncio", "structlog", "yaml", "uvloop"}
+SLOW = {"msgspec", "http.client", "email", "dataclasses", "ast", "encodings.idna", "logging"}
+"""Small, but together they took longer than all that is left; `ast` comes with `inspect`."""
 
 
-def cpu_seconds(*arguments: str, home: Path) -> tuple[float, subprocess.CompletedProcess]:
-    """User and system time of one Python process."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+@pytest.mark.process
+def test_list_imports_little(api: FakeApi, tmp_path: Path) -> None:
+    job = {"metadata": {"name": "one", "namespace": "default"}, "spec": {}, "status": {}}
+    api.add(JOBS.format("default"), job)
     done = subprocess.run(
-        [sys.executable, *arguments],
-        env={"PATH": os.environ["PATH"], "HOME": str(home)},
+        [sys.executable, "-c", LOOK, "job", "list", "--master", api.url],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done
-
-
-@pytest.mark.process
-def test_list_starts_quickly_and_imports_little(api: FakeApi, tmp_path: Path) -> None:
-    job = {"metadata": {"name": "one", "namespace": "default"}, "spec": {}, "status": {}}
-    api.add(JOBS.format("default"), job)
-    words = ("-c", LOOK, "job", "list", "--master", api.url)
-    runs = [cpu_seconds(*words, home=tmp_path) for _ in range(4)]
-    bare = [cpu_seconds("-c", "pass", home=tmp_path)[0] for _ in range(4)]
-    assert "one" in runs[0][1].stdout
-    assert not HEAVY & set(json.loads(runs[0][1].stderr))
-    fastest = min(seconds for seconds, _ in runs)
-    assert fastest < max(0.15, 12 * min(bare)), "0.15 s, more where Python itself starts slowly"
+    assert "one" in done.stdout
+    assert not (HEAVY | SLOW) & set(json.loads(done.stderr))
 
 
 @pytest.mark.process

@@ -153,6 +153,7 @@ class TestRun:
         ("text", "message"),
         [
             pytest.param("a: [", "failed to unmarshal file, err:  ", id="broken"),
+            pytest.param("a: !!binary YQ==", "failed to unmarshal file, err:  ", id="no JSON"),
             pytest.param("a: 1\n---\nb: 2\n", "holds 2 documents", id="two documents"),
             pytest.param("- 1\n", "does not hold an object", id="list"),
             pytest.param("kind: Pod\napiVersion: v1\n", "holds Pod of v1", id="another kind"),

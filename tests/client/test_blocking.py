@@ -7,7 +7,6 @@ import ssl
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -231,14 +230,14 @@ def test_untrusted_servers_are_refused(
     tls_config: ClusterConfig, change: dict, message: str
 ) -> None:
     with (
-        BlockingClient(replace(tls_config, **change)) as client,
+        BlockingClient(tls_config._replace(**change)) as client,
         pytest.raises(ApiError, match=message),
     ):
         client.get(kinds.POD, "a", "default")
 
 
 def test_insecure_skips_the_check(tls_config: ClusterConfig) -> None:
-    config = replace(tls_config, ca_data=b"", tls_server_name="", insecure=True)
+    config = tls_config._replace(ca_data=b"", tls_server_name="", insecure=True)
     with BlockingClient(config) as client:
         assert client.get(kinds.POD, "a", "default")
 

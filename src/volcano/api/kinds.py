@@ -5,11 +5,10 @@ Kinds that a CRD adds at run time are further `Kind` values, made by the server.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """One served kind.
 
     Attributes:

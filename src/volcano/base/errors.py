@@ -10,8 +10,7 @@ Branches live with their owners and derive from these four.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class VolcanoError(Exception):
@@ -35,8 +34,7 @@ class NodeError(VolcanoError):
     """A node could not start, stop, find or read something."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(NamedTuple):
     """One entry of `Status.details.causes`: what is wrong with which field."""
 
     reason: str
@@ -107,15 +105,14 @@ class ApiError(VolcanoError):
         return status
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorDetails:
+class ErrorDetails(NamedTuple):
     """`Status.details`: which object, and for an invalid one the causes per field."""
 
     name: str = ""
     group: str = ""
     kind: str = ""
     uid: str = ""
-    causes: Sequence[Cause] = field(default_factory=tuple)
+    causes: Sequence[Cause] = ()
     retry_after_seconds: int = 0
 
     def to_json(self) -> dict[str, Any]:

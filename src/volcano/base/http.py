@@ -1,17 +1,19 @@
 """An HTTP exchange as plain values, so that the API pipeline knows no web framework.
 
-The aiohttp front of the server and the in-process transport of the client both speak these.
+The HTTPS front of the server and the in-process transport of the client both speak these.
 """
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from volcano.base.identity import UserInfo
+if TYPE_CHECKING:
+    from volcano.base.identity import UserInfo
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(slots=True)
-class Request:
+class Request(NamedTuple):
     """One request.
 
     Attributes:
@@ -25,22 +27,21 @@ class Request:
 
     method: str
     path: str
-    query: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = _NOTHING
+    headers: Mapping[str, str] = _NOTHING
     body: bytes = b""
-    user: UserInfo | None = None
+    user: "UserInfo | None" = None
     peer_certificate: bytes | None = None
 
 
-@dataclass(slots=True)
-class Response:
+class Response(NamedTuple):
     """One answer: `body`, or for watches and followed logs a `stream` of chunks.
 
     Whoever takes a stream closes it (`aclose`) when done.
     """
 
     status: int
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = _NOTHING
     body: bytes = b""
     stream: AsyncIterator[bytes] | None = None
     warnings: tuple[str, ...] = ()

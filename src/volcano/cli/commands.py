@@ -36,53 +36,58 @@ class Int32(click.ParamType[int]):
         return number
 
 
-def option(*names: str, **settings: Any) -> click.Option:
+class Option(click.Option):
+    """An option whose help is one line: click's tidying of longer ones would load `inspect`."""
+
+    def __init__(self, names: Sequence[str], *, help: str, **settings: Any) -> None:  # noqa: A002 - click's word for it
+        super().__init__(names, **settings)
+        self.help = help
+
+
+def option(*names: str, **settings: Any) -> Option:
     """An option; texts default to empty, as the originals do."""
     if not settings.get("is_flag") and "default" not in settings and "type" not in settings:
         settings["default"] = ""
-    return click.Option(names, **settings)
+    return Option(names, **settings)
 
 
-def connection_options() -> list[click.Option]:
-    """Which cluster: on every command that talks to one."""
-    return [
-        option("--master", "-s", help="the address of apiserver"),
-        option("--kubeconfig", "-k", help="(optional) absolute path to the kubeconfig file"),
-    ]
+CONNECTION_OPTIONS = (
+    option("--master", "-s", help="the address of apiserver"),
+    option("--kubeconfig", "-k", help="(optional) absolute path to the kubeconfig file"),
+)
+"""Which cluster: on every command that talks to one."""
 
-
-def logging_options() -> list[click.Option]:
-    """Accepted everywhere for the sake of scripts; these programs do not log."""
-    return [
-        click.Option(
-            ["--log-flush-frequency"],
-            default="5s",
-            expose_value=False,
-            metavar="duration",
-            help="Maximum number of seconds between log flushes",
-        ),
-        click.Option(
-            ["--v", "-v"],
-            type=int,
-            default=0,
-            expose_value=False,
-            metavar="Level",
-            help="number for the log level verbosity",
-        ),
-        click.Option(
-            ["--vmodule"],
-            default="",
-            expose_value=False,
-            metavar="moduleSpec",
-            help="comma-separated list of pattern=N settings for file-filtered logging"
-            " (only works for text log format)",
-        ),
-    ]
+LOGGING_OPTIONS = (
+    Option(
+        ["--log-flush-frequency"],
+        default="5s",
+        expose_value=False,
+        metavar="duration",
+        help="Maximum number of seconds between log flushes",
+    ),
+    Option(
+        ["--v", "-v"],
+        type=int,
+        default=0,
+        expose_value=False,
+        metavar="Level",
+        help="number for the log level verbosity",
+    ),
+    Option(
+        ["--vmodule"],
+        default="",
+        expose_value=False,
+        metavar="moduleSpec",
+        help="comma-separated list of pattern=N settings for file-filtered logging"
+        " (only works for text log format)",
+    ),
+)
+"""Accepted everywhere for the sake of scripts; these programs do not log."""
 
 
 def output_option(*formats: str) -> click.Option:
     """`-o`: another form of the output than the table or text."""
-    return click.Option(
+    return Option(
         ["--output", "-o"],
         type=click.Choice(formats),
         default=None,
@@ -124,7 +129,31 @@ def _print_warning(text: str) -> None:
     click.echo(f"Warning: {text}", err=True)
 
 
-class LeafCommand(click.Command):
+class _Helpful(click.Command):
+    """A command with `-h` and `--help`."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """The flag, made once: click compares options by identity."""
+        del ctx
+        if self._help_option is None:
+            self._help_option = Option(
+                ["-h", "--help"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_print_help,
+                help="Show this message and exit.",
+            )
+        return self._help_option
+
+
+def _print_help(ctx: click.Context, _: click.Parameter, value: object) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+class LeafCommand(_Helpful):
     """A command that does something: its errors become one line and exit code 1.
 
     Args:
@@ -137,7 +166,7 @@ class LeafCommand(click.Command):
         if words:
             self.params.append(click.Argument(["words"], nargs=-1))
         if log_flags:
-            self.params += logging_options()
+            self.params += LOGGING_OPTIONS
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command behind the error boundary."""
@@ -150,18 +179,13 @@ class LeafCommand(click.Command):
             click.echo(f"Failed to {self.name} {group.info_name}: {error.public}", err=True)
             ctx.exit(1)
 
-    def get_help_option_names(self, ctx: click.Context) -> list[str]:
-        """`-h` and `--help`."""
-        del ctx
-        return ["-h", "--help"]
-
     def get_help(self, ctx: click.Context) -> str:
         """The whole help text in the original's layout."""
         usage = f"Usage:\n  {ctx.command_path} [flags]"
         return _help_page(self, ctx, [usage])
 
 
-class Group(click.Group):
+class Group(_Helpful, click.Group):
     """A command of commands, each imported when it is asked for.
 
     Args:
@@ -183,7 +207,7 @@ class Group(click.Group):
         self._lazy = lazy or {}
         self._summaries = summaries or {}
         if log_flags:
-            self.params += logging_options()
+            self.params += LOGGING_OPTIONS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in alphabetical order."""
@@ -220,11 +244,6 @@ class Group(click.Group):
             ctx.exit(0)
         return super().parse_args(ctx, args)
 
-    def get_help_option_names(self, ctx: click.Context) -> list[str]:
-        """`-h` and `--help`."""
-        del ctx
-        return ["-h", "--help"]
-
     def get_help(self, ctx: click.Context) -> str:
         """The whole help text in the original's layout."""
         lines = []
@@ -260,7 +279,7 @@ def leaf(
             with connect(master, kubeconfig) as client:
                 handler(client, **values)
 
-        params: list[click.Parameter] = [*options, *connection_options()]
+        params: list[click.Parameter] = [*options, *CONNECTION_OPTIONS]
         group.add_command(LeafCommand(name=name, help=text, callback=callback, params=params))
         return handler
 
@@ -287,7 +306,7 @@ def hyphens(token: str) -> str:
 def _help_page(
     command: click.Command, ctx: click.Context, blocks: Sequence[str], hint: str = ""
 ) -> str:
-    logging_names = {param.name for param in logging_options()}
+    logging_names = {param.name for param in LOGGING_OPTIONS}
     own: list[click.Option] = []
     shared: list[click.Option] = []
     for param in command.get_params(ctx):

@@ -71,6 +71,10 @@ def _loader() -> Any:
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     replaced = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
     loader: Any = type("JsonLoader", (base,), {})
+    no_json = {f"tag:yaml.org,2002:{name}" for name in ("binary", "set", "timestamp")}
+    loader.yaml_constructors = {
+        tag: make for tag, make in base.yaml_constructors.items() if tag not in no_json
+    }
     loader.yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag not in replaced]
         for first, resolvers in base.yaml_implicit_resolvers.items()

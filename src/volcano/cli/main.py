@@ -11,7 +11,7 @@ import click
 
 from volcano.base.errors import ConfigError
 from volcano.cli import local
-from volcano.cli.commands import Group, LeafCommand, run
+from volcano.cli.commands import Group, LeafCommand, Option, run
 from volcano.cli.vcctl import completion_command, version_lines
 from volcano.client.config import KUBECONFIG_NAME, default_data_dir
 
@@ -36,7 +36,7 @@ volcano = Group(
 
 
 def _data_option() -> click.Option:
-    return click.Option(
+    return Option(
         ["--data"],
         default=None,
         metavar="dir",
@@ -153,20 +153,20 @@ def _add(name: str, callback: Callable[..., None], *options: click.Option) -> No
 _add(
     "up",
     up,
-    click.Option(["--detach", "-d"], is_flag=True, help="run in the background"),
+    Option(["--detach", "-d"], is_flag=True, help="run in the background"),
     _data_option(),
-    click.Option(["--port"], type=int, metavar="int", help="port of the API (default 7443)"),
-    click.Option(["--nodes"], metavar="string", help="demo (default), host, or a fleet file"),
+    Option(["--port"], type=int, metavar="int", help="port of the API (default 7443)"),
+    Option(["--nodes"], metavar="string", help="demo (default), host, or a fleet file"),
 )
 _add(
     "down",
     down,
     _data_option(),
-    click.Option(["--purge"], is_flag=True, help="remove the data too, after asking"),
-    click.Option(["--yes", "-y"], is_flag=True, help="do not ask"),
+    Option(["--purge"], is_flag=True, help="remove the data too, after asking"),
+    Option(["--yes", "-y"], is_flag=True, help="do not ask"),
 )
 _add("status", status, _data_option())
-_add("demo", demo, click.Option(["--keep"], is_flag=True, help="keep the demo's data folder"))
+_add("demo", demo, Option(["--keep"], is_flag=True, help="keep the demo's data folder"))
 _add("version", version)
 volcano.add_command(completion_command(volcano, PROGRAM, log_flags=False))
 

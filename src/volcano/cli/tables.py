@@ -6,8 +6,7 @@ rich is imported only when standard output is a terminal and NO_COLOR is not set
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 NOTHING = "No resources found"
 _GAP = 2
@@ -32,8 +31,7 @@ _STYLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A header and the width its cells are padded to; a longer cell pushes the row."""
 
     header: str

@@ -97,6 +97,6 @@ vcctl.add_command(LeafCommand(name="help", help="Help about any command", callba
 vcctl.add_command(completion_command(vcctl, "vcctl"))
 
 
-def main() -> None:
-    """Run the program."""
-    sys.exit(run(vcctl, commands_first(sys.argv[1:], 2, _BOOLEANS), "vcctl"))
+def main() -> int:
+    """Run the program to its exit code."""
+    return run(vcctl, commands_first(sys.argv[1:], 2, _BOOLEANS), "vcctl")

@@ -1,22 +1,18 @@
-"""A synchronous client for command lines: http.client and ssl only, one kept-alive connection.
+"""A synchronous client for command lines: one kept-alive connection, and little to import.
 
 Same requests and answers as `client`, which needs an event loop and a bigger import. Not safe for
 use by several threads at once.
 """
 
-import http.client
 import os
-import select
-import socket
-import ssl
 import time
 from collections.abc import Callable, Generator, Iterator
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import quote, urlencode, urlsplit
 
 from volcano.api.kinds import Kind
 from volcano.api.objects import JsonObject
-from volcano.base.errors import ApiError
+from volcano.base.errors import ApiError, ConfigError
 from volcano.base.http import Request, Response
 from volcano.base.limits import (
     BLOCKING_RETRIES_MAX,
@@ -24,13 +20,15 @@ from volcano.base.limits import (
     LIST_PAGE_OBJECTS,
     REQUEST_SECONDS_MAX,
 )
-from volcano.client import requests, responses
+from volcano.client import http1, requests, responses
+from volcano.client.codec import decode_light, encode_light
 from volcano.client.config import ClusterConfig, add_client_certificate
 from volcano.client.credentials import CredentialSource
 from volcano.client.requests import PatchType
 from volcano.client.responses import WatchEvent
 
-_CHUNK_BYTES = 65_536
+if TYPE_CHECKING:
+    import ssl
 
 
 class BlockingClient:
@@ -63,7 +61,7 @@ class BlockingClient:
         self._sleep = sleep
         self._url = urlsplit(config.server)
         self._credentials = CredentialSource(config, environ=os.environ, now=time.time)
-        self._connection: http.client.HTTPConnection | None = None
+        self._connection: http1.Connection | None = None
         self._tls: ssl.SSLContext | None = None
 
     def __enter__(self) -> Self:
@@ -122,7 +120,7 @@ class BlockingClient:
 
     def create(self, kind: Kind, obj: JsonObject, namespace: str = "") -> JsonObject:
         """Create an object; without `namespace` in the one the object names."""
-        return self._object(requests.create(kind, obj, namespace))
+        return self._object(requests.create(kind, obj, namespace, encode=encode_light))
 
     def patch(
         self,
@@ -134,11 +132,13 @@ class BlockingClient:
         patch_type: PatchType = PatchType.MERGE,
     ) -> JsonObject:
         """Change an object."""
-        return self._object(requests.patch(kind, name, patch, namespace, patch_type=patch_type))
+        return self._object(
+            requests.patch(kind, name, patch, namespace, patch_type=patch_type, encode=encode_light)
+        )
 
     def delete(self, kind: Kind, name: str, namespace: str = "") -> JsonObject:
         """Delete an object with the server's default options."""
-        return self._object(requests.delete(kind, name, namespace))
+        return self._object(requests.delete(kind, name, namespace, encode=encode_light))
 
     def watch(
         self,
@@ -157,7 +157,7 @@ class BlockingClient:
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
                 if line:
-                    yield responses.event_of(line)
+                    yield responses.event_of(line, decode_light)
 
     def pod_log(
         self, name: str, namespace: str, *, container: str = "", follow: bool = False
@@ -171,13 +171,10 @@ class BlockingClient:
         try:
             answer = self._exchange(connection, request)
             if answer.status >= 400:
-                raise responses.refusal_of(answer.status, answer.read())
-            if connection.sock is not None:
-                connection.sock.settimeout(None)
-                connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            while chunk := answer.read1(_CHUNK_BYTES):
-                yield chunk
-        except (OSError, http.client.HTTPException) as error:
+                body = connection.read(answer)
+                raise responses.refusal_of(answer.status, body, decode_light)
+            yield from connection.chunks(answer)
+        except OSError as error:
             raise self._unreachable(error) from error
         finally:
             connection.close()
@@ -197,71 +194,68 @@ class BlockingClient:
             else:
                 break
             response = self._send(request)
-        return responses.object_of(response)
+        return responses.object_of(response, decode_light)
 
     def _send(self, request: Request) -> Response:
         connection = self._usable_connection()
         try:
             answer = self._exchange(connection, request)
-            body = answer.read()
-        except (OSError, http.client.HTTPException) as error:
+            body = connection.read(answer)
+        except OSError as error:
             self.close()
             raise self._unreachable(error) from error
-        if answer.will_close:
+        if not answer.keeps_open:
             self.close()
-        headers = {name.lower(): value for name, value in answer.getheaders()}
-        warnings = tuple(_warning_text(value) for value in answer.headers.get_all("warning") or ())
+        warnings = tuple(
+            _warning_text(value) for name, value in answer.headers if name == "warning"
+        )
         if self._on_warning is not None:
             for text in warnings:
                 self._on_warning(text)
-        return Response(answer.status, headers, body, warnings=warnings)
+        return Response(answer.status, dict(answer.headers), body, warnings=warnings)
 
-    def _exchange(
-        self, connection: http.client.HTTPConnection, request: Request
-    ) -> http.client.HTTPResponse:
+    def _exchange(self, connection: http1.Connection, request: Request) -> http1.Answer:
         target = self._url.path + quote(request.path)
         if request.query:
             target += "?" + urlencode(request.query)
         headers = {"user-agent": self._user_agent, **request.headers}
         authorization = self._credentials.current().authorization
         if authorization:
+            if not (authorization.isascii() and authorization.isprintable()):
+                raise ConfigError(
+                    f"{self._config.source}: the token holds characters that no HTTP header can;"
+                    " it must be one line of ASCII"
+                )
             headers["authorization"] = authorization
-        connection.request(request.method, target, request.body or None, headers)
-        return connection.getresponse()
+        return connection.exchange(request.method, target, headers, request.body)
 
-    def _usable_connection(self) -> http.client.HTTPConnection:
+    def _usable_connection(self) -> http1.Connection:
         """The kept connection unless the server has closed it meanwhile, else a new one."""
-        connection = self._connection
-        if connection is not None and connection.sock is not None:
-            readable, _, _ = select.select([connection.sock], [], [], 0)
-            if not readable:
-                return connection
-            connection.close()
-        try:
+        if self._connection is not None and not self._connection.is_idle():
+            self.close()
+        if self._connection is None:
             self._connection = self._connect()
-        except OSError as error:
-            raise self._unreachable(error) from error
         return self._connection
 
-    def _connect(self) -> http.client.HTTPConnection:
+    def _connect(self) -> http1.Connection:
         host = self._url.hostname or ""
         secure = self._url.scheme == "https"
-        connection = http.client.HTTPConnection(
-            host, self._url.port or (443 if secure else 80), timeout=self._timeout
-        )
-        connection.auto_open = 0
         try:
-            connection.connect()
+            sock = http1.connect(host, self._url.port or (443 if secure else 80), self._timeout)
             if secure:
-                connection.sock = self._tls_context().wrap_socket(
-                    connection.sock, server_hostname=self._config.tls_server_name or host
-                )
+                name = self._config.tls_server_name or host
+                try:
+                    sock = self._tls_context().wrap_socket(
+                        sock, server_hostname=name.encode("ascii") if name.isascii() else name
+                    )
+                except BaseException:
+                    sock.close()
+                    raise
         except OSError as error:
-            connection.close()
             raise self._unreachable(error) from error
-        return connection
+        return http1.Connection(sock, self._url.netloc.rpartition("@")[2])
 
-    def _tls_context(self) -> ssl.SSLContext:
+    def _tls_context(self) -> "ssl.SSLContext":
         credentials = self._credentials.current()
         if self._tls is None or credentials.certificate:
             context = self._config.ssl_context()
@@ -281,12 +275,11 @@ class BlockingClient:
 
 def unreachable_text(config: ClusterConfig, error: Exception) -> str:
     """Why a server could not be asked, where its address came from, and what to do."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        reason = f"its certificate is not trusted: {error.verify_message}"
+    distrust = getattr(error, "verify_message", "")  # of ssl.SSLCertVerificationError
+    if distrust:
+        reason = f"its certificate is not trusted: {distrust}"
     elif isinstance(error, TimeoutError):
         reason = "no answer in time"
-    elif isinstance(error, http.client.RemoteDisconnected | http.client.IncompleteRead):
-        reason = "it closed the connection before the answer was complete"
     else:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
     source = f" (from {config.source})" if config.source else ""

@@ -7,7 +7,6 @@ What carries the requests is a `Transport` (in process, or HTTPS).
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from typing import Any
 
 from volcano.api.kinds import Kind
@@ -227,7 +226,7 @@ class Client:
 
     async def send(self, request: Request) -> Response:
         """The bare answer to a request built elsewhere; a stream in it is the caller's to close."""
-        request = replace(request, headers={**request.headers, "user-agent": self._user_agent})
+        request = request._replace(headers={**request.headers, "user-agent": self._user_agent})
         response = await self._transport.send(request)
         if self._on_warning is not None:
             for warning in response.warnings:
@@ -241,7 +240,7 @@ class Client:
     async def _object(self, request: Request) -> JsonObject:
         response = await self.send(request)
         if response.stream is not None:
-            response = replace(response, body=await _body_of(response), stream=None)
+            response = response._replace(body=await _body_of(response), stream=None)
         return responses.object_of(response)
 
 

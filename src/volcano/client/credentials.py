@@ -6,10 +6,9 @@ until they expire, and reads them again after the server refused them.
 
 import base64
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from volcano.base.errors import ConfigError
 from volcano.base.limits import EXEC_PLUGIN_SECONDS_MAX, TOKEN_FILE_READ_SECONDS
@@ -18,8 +17,7 @@ from volcano.client.config import ClusterConfig, ExecPlugin
 _EXPIRY_MARGIN_SECONDS = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(NamedTuple):
     """What to show the server now.
 
     Attributes:
@@ -29,10 +27,14 @@ class Credentials:
         expires_at: seconds since the epoch after which they are asked for again; None for never.
     """
 
-    authorization: str = field(default="", repr=False)
+    authorization: str = ""
     certificate: bytes = b""
-    key: bytes = field(default=b"", repr=False)
+    key: bytes = b""
     expires_at: float | None = None
+
+    def __repr__(self) -> str:
+        """Only until when they hold: the rest is secret."""
+        return f"Credentials(expires_at={self.expires_at!r})"
 
 
 class CredentialSource:

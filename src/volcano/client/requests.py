@@ -7,18 +7,17 @@ query parameters and bodies are decided once. Nothing here sends.
 from enum import StrEnum
 from typing import Any
 
-import msgspec
-
 from volcano.api.kinds import Kind
 from volcano.api.objects import JsonObject, name_of, namespace_of
 from volcano.base.http import Request
+from volcano.client import codec
+from volcano.client.codec import Encode
 
 PatchBody = JsonObject | list[JsonObject]
 """A merge, strategic or apply patch is an object; a JSON patch is a list of operations."""
 
 _JSON = "application/json"
 _Query = dict[str, str | bool | int | None]
-_encode = msgspec.json.Encoder().encode
 
 
 class PatchType(StrEnum):
@@ -37,12 +36,13 @@ def build(
     query: _Query | None = None,
     body: Any = None,
     content_type: str = _JSON,
+    encode: Encode = codec.encode,
 ) -> Request:
     """One request; empty, false and absent query parameters are left out."""
     headers = {"accept": _JSON}
     payload = b""
     if body is not None:
-        payload = _encode(body)
+        payload = encode(body)
         headers["content-type"] = content_type
     return Request(method, path, query=_query(query or {}), headers=headers, body=payload)
 
@@ -110,10 +110,12 @@ def create(
     *,
     dry_run: bool = False,
     field_validation: str = "",
+    encode: Encode = codec.encode,
 ) -> Request:
     """Create an object; without `namespace` in the one the object names."""
     query: _Query = {"dryRun": "All" if dry_run else "", "fieldValidation": field_validation}
-    return build("POST", kind.path(namespace or namespace_of(obj)), query=query, body=obj)
+    path = kind.path(namespace or namespace_of(obj))
+    return build("POST", path, query=query, body=obj, encode=encode)
 
 
 def update(kind: Kind, obj: JsonObject, *, subresource: str = "") -> Request:
@@ -131,6 +133,7 @@ def patch(
     patch_type: PatchType = PatchType.MERGE,
     field_manager: str = "",
     force: bool = False,
+    encode: Encode = codec.encode,
 ) -> Request:
     """Change an object or one of its sub-resources; a list is the body of a JSON patch."""
     return build(
@@ -139,6 +142,7 @@ def patch(
         query={"fieldManager": field_manager, "force": force},
         body=body,
         content_type=patch_type.value,
+        encode=encode,
     )
 
 
@@ -151,6 +155,7 @@ def delete(
     propagation: str = "",
     uid: str = "",
     resource_version: str = "",
+    encode: Encode = codec.encode,
 ) -> Request:
     """Delete an object, optionally only the one with that uid or resourceVersion."""
     options: JsonObject = {"kind": "DeleteOptions", "apiVersion": "v1"}
@@ -161,7 +166,7 @@ def delete(
     preconditions = {"uid": uid, "resourceVersion": resource_version}
     if uid or resource_version:
         options["preconditions"] = {key: value for key, value in preconditions.items() if value}
-    return build("DELETE", _object_path(kind, namespace, name), body=options)
+    return build("DELETE", _object_path(kind, namespace, name), body=options, encode=encode)
 
 
 def delete_collection(
@@ -196,8 +201,7 @@ def pod_log(
         "tailLines": tail_lines,
     }
     request = build("GET", f"/api/v1/namespaces/{namespace}/pods/{name}/log", query=query)
-    request.headers = {"accept": "*/*"}
-    return request
+    return request._replace(headers={"accept": "*/*"})
 
 
 def _object_path(kind: Kind, namespace: str, name: str, subresource: str = "") -> str:

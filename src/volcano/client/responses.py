@@ -4,48 +4,45 @@ The counterpart of `requests`; shared by the asynchronous and the blocking clien
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass
-from typing import Any
-
-import msgspec
+from typing import Any, NamedTuple
 
 from volcano.api.objects import JsonObject
 from volcano.base.errors import REASON_CODES, ApiError, Cause, ErrorDetails
 from volcano.base.http import Response
+from volcano.client import codec
+from volcano.client.codec import Decode
 
 _MESSAGE_BYTES_MAX = 1024
-_decode = msgspec.json.Decoder().decode
 _REASON_OF_CODE = {code: reason for reason, code in REASON_CODES.items()} | {
     409: "Conflict",
     410: "Expired",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class WatchEvent:
+class WatchEvent(NamedTuple):
     """One event of a watch: ADDED, MODIFIED, DELETED or BOOKMARK, and its object."""
 
     type: str
     object: JsonObject
 
 
-def object_of(response: Response) -> JsonObject:
+def object_of(response: Response, decode: Decode = codec.decode) -> JsonObject:
     """The object in an answer.
 
     Raises:
         ApiError: the answer is a refusal, or no JSON object.
     """
     if response.status >= 400:
-        raise refusal_of(response.status, response.body)
-    decoded = _json_or_none(response.body)
+        raise refusal_of(response.status, response.body, decode)
+    decoded = _json_or_none(response.body, decode)
     if not isinstance(decoded, dict):
         raise ApiError("InternalError", "the server's answer is not a JSON object", code=500)
     return decoded
 
 
-def refusal_of(code: int, body: bytes) -> ApiError:
+def refusal_of(code: int, body: bytes, decode: Decode = codec.decode) -> ApiError:
     """The refusal in an answer with an error code; a body that is no Status becomes the message."""
-    decoded = _json_or_none(body)
+    decoded = _json_or_none(body, decode)
     if isinstance(decoded, dict) and decoded.get("kind") == "Status":
         return error_of_status(decoded, code)
     text = body[:_MESSAGE_BYTES_MAX].decode("utf-8", "replace").strip()
@@ -82,10 +79,10 @@ def _details_of(details: Any) -> ErrorDetails | None:
     )
 
 
-def _json_or_none(body: bytes) -> Any:
+def _json_or_none(body: bytes, decode: Decode) -> Any:
     try:
-        return _decode(body)
-    except msgspec.DecodeError:
+        return decode(body)
+    except ValueError:
         return None
 
 
@@ -105,13 +102,13 @@ async def lines_of(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
         yield rest
 
 
-def event_of(line: bytes) -> WatchEvent:
+def event_of(line: bytes, decode: Decode = codec.decode) -> WatchEvent:
     """One watch event from its line.
 
     Raises:
         ApiError: the event is an error (Expired, Gone, …), or not readable.
     """
-    decoded = _json_or_none(line)
+    decoded = _json_or_none(line, decode)
     if not isinstance(decoded, dict) or not isinstance(decoded.get("object"), dict):
         raise ApiError("InternalError", "a watch event from the server is not readable", code=500)
     if decoded.get("type") == "ERROR":

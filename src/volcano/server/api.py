@@ -87,7 +87,7 @@ class Api:
         call = Call(request, route, resource, user)
         response = await self._dispatch(call)
         if call.warnings:
-            response.warnings = tuple(dict.fromkeys(call.warnings))
+            response = response._replace(warnings=tuple(dict.fromkeys(call.warnings)))
         return response
 
     def _resource(self, route: Route) -> Resource:

@@ -6,7 +6,6 @@ and answers stay JSON. Which number is which field is data (`fields.json`, made 
 `scripts/protobuf_fields.py` from the API modules); kinds of CRDs are never sent this way.
 """
 
-from dataclasses import replace
 
 import msgspec
 
@@ -35,9 +34,9 @@ def with_json_body(request: Request) -> Request:
         return request
     headers = {**request.headers, "content-type": "application/json"}
     if not request.body:
-        return replace(request, headers=headers)
+        return request._replace(headers=headers)
     try:
         obj = decode(request.body)
     except ProtobufError as error:
         raise ApiError("BadRequest", f"the protobuf body cannot be read: {error}") from error
-    return replace(request, headers=headers, body=msgspec.json.encode(obj))
+    return request._replace(headers=headers, body=msgspec.json.encode(obj))
