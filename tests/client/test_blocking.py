@@ -134,6 +134,17 @@ def test_unreachable_says_where_from_and_what_to_do() -> None:
     )
 
 
+@pytest.mark.parametrize("token", ["a\r\nx: y", "tök"])
+def test_tokens_that_no_header_can_hold(api: FakeApi, token: str) -> None:  # noqa: F811 - the fixture
+    config = ClusterConfig(api.url, token=token, source="here")
+    with (
+        BlockingClient(config) as client,
+        pytest.raises(ConfigError, match="here: the token holds characters"),
+    ):
+        client.get(kinds.POD, "a", "default")
+    assert api.requests == []
+
+
 def test_silent_servers_are_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         config = ClusterConfig(f"http://127.0.0.1:{silent.getsockname()[1]}")
