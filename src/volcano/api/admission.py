@@ -6,7 +6,7 @@ Neither knows the other: both know this module.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from volcano.api.kinds import Kind
 from volcano.api.objects import JsonObject
@@ -15,8 +15,7 @@ from volcano.base.identity import UserInfo
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(NamedTuple):
     """One operation under review (admission.k8s.io AdmissionRequest).
 
     `obj` is None for DELETE, `old` is None for CREATE. Checks must not change either.
@@ -42,8 +41,7 @@ class Refusal:
     reason: str = "BadRequest"
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(NamedTuple):
     """The answer to a review.
 
     Attributes:

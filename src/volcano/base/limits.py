@@ -301,6 +301,12 @@ SHUTDOWN_SECONDS = 5
 CLOSE_SECONDS = 1
 """How long clients have to take leave when the API server stops, before they are cut off."""
 
+REMEMBERED_LIST_MAX = 64
+"""Longest list of objects that admission remembers until it changes."""
+
+REMEMBERED_LISTS_MAX = 1_000
+"""Lists that admission remembers at most."""
+
 ABSENT_OWNERS_KNOWN_MAX = 1000
 """Owners known to be gone that the garbage collector does not look up again."""
 

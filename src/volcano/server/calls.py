@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 
@@ -39,8 +40,7 @@ class Call:
     applied: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
+class WriteOptions(NamedTuple):
     """Query parameters of create, update and patch.
 
     Attributes:

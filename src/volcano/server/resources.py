@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from volcano.api import kinds
 from volcano.api.kinds import Kind
 from volcano.api.objects import JsonObject
+from volcano.base.limits import REMEMBERED_LIST_MAX, REMEMBERED_LISTS_MAX
 from volcano.server.registry import Registry, ServedKind
 from volcano.server.schema import Compiler, Schema
 from volcano.server.store.log import Key
@@ -141,10 +142,15 @@ class CommittedLookup:
 
 
 class LatestLookup:
-    """What is durable or under way: for admission, which decides on the next write."""
+    """What is durable or under way: for admission, which decides on the next write.
+
+    Short lists are remembered until they change: each new pod is measured by the priority classes,
+    limit ranges and quotas there are.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._lists: dict[tuple[str, str], tuple[int, tuple[JsonObject, ...]]] = {}
 
     def get(self, kind: Kind, namespace: str, name: str) -> JsonObject | None:
         """The newest object, shared; or None."""
@@ -153,5 +159,17 @@ class LatestLookup:
 
     def list(self, kind: Kind, namespace: str = "") -> Iterable[JsonObject]:
         """The newest objects of a kind."""
-        for row in self._store.latest_rows(collection_of(kind), namespace):
-            yield self._store.decoded(row)
+        collection = collection_of(kind)
+        changes = self._store.changes(collection)
+        known = self._lists.get((collection, namespace))
+        if known is not None and known[0] == changes:
+            return known[1]
+        rows = self._store.latest_rows(collection, namespace)
+        found = (self._store.decoded(row) for row in rows)
+        if len(rows) > REMEMBERED_LIST_MAX:
+            return found
+        if len(self._lists) >= REMEMBERED_LISTS_MAX:
+            self._lists.clear()
+        short = tuple(found)
+        self._lists[collection, namespace] = (changes, short)
+        return short

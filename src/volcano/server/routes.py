@@ -1,7 +1,7 @@
 """URL and method → what is asked of which resource. Knows the shape of paths, not the kinds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from volcano.server.refusals import method_not_allowed
 
@@ -10,9 +10,10 @@ _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _OBJECT_VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch"}
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """A resource request. `name` is empty for a collection, `namespace` for cluster scope or all.
+
+    A tuple, because every request makes one.
 
     Attributes:
         verb: as RBAC names it: get, list, watch, create, update, patch, delete, deletecollection.

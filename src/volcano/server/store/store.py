@@ -86,6 +86,7 @@ class Store:
         for row in loaded.rows:
             self._collection(row.key.collection).put(row)
         self._pending: dict[str, dict[Key, Row]] = {}
+        self._changes: dict[str, int] = {}
         self._waiting: dict[int, asyncio.Future[Row]] = {}
         self._hub = Hub(loaded.revision)
         self._decoded: OrderedDict[int, JsonObject] = OrderedDict()
@@ -196,6 +197,10 @@ class Store:
                 rows[key] = row
         return list(rows.values())
 
+    def changes(self, collection: str) -> int:
+        """A number that another one follows whenever `latest_rows` may answer differently."""
+        return self._changes.get(collection, 0)
+
     def decoded(self, row: Row) -> JsonObject:
         """The object of a row, shared and cached: never change it."""
         cached = self._decoded.get(row.revision)
@@ -235,6 +240,7 @@ class Store:
         row = Row(revision, key, expected, deleted, encode(revision))
         self._assigned = revision
         self._pending.setdefault(key.collection, {})[key] = row
+        self._changes[key.collection] = self._changes.get(key.collection, 0) + 1
         future = asyncio.get_running_loop().create_future()
         self._waiting[revision] = future
         self._log.append(row)
@@ -265,6 +271,8 @@ class Store:
 
     def _on_failed(self, error: StoreError) -> None:
         waiting, self._waiting = self._waiting, {}
+        for collection in self._pending:
+            self._changes[collection] = self._changes.get(collection, 0) + 1
         self._pending.clear()
         for future in waiting.values():
             if not future.done():

@@ -38,7 +38,14 @@ def validate_volumes(
         where = f"{path}[{index}]"
         name = volume.get("name", "")
         before = len(out)
-        _source(volume, where, out)
+        for key in volume:
+            if key != "name":
+                _source(key, volume[key], where, out)
+                break
+        else:
+            out.append(required(where, "must specify a volume type"))
+        if len(volume) > 2 or "name" not in volume:
+            _further_sources(volume, where, out)
         if not name:
             out.append(required(f"{where}.name"))
         else:
@@ -52,15 +59,14 @@ def validate_volumes(
     return by_name
 
 
-def _source(volume: JsonObject, path: str, out: list[Cause]) -> None:
-    given = [key for key in volume if key != "name"]
-    if not given:
-        out.append(required(path, "must specify a volume type"))
-        return
+def _further_sources(volume: JsonObject, path: str, out: list[Cause]) -> None:
     detail = "may not specify more than 1 volume type"
+    given = [key for key in volume if key != "name"]
     out += [forbidden(f"{path}.{extra}", detail) for extra in given[1:]]
-    kind = given[0]
-    source, where = volume[kind], f"{path}.{kind}"
+
+
+def _source(kind: str, source: JsonObject, path: str, out: list[Cause]) -> None:
+    where = f"{path}.{kind}"
     match kind:
         case "emptyDir":
             limit = source.get("sizeLimit")
@@ -151,14 +157,13 @@ def _projected(source: JsonObject, path: str, out: list[Cause]) -> None:
     _mode(source, "defaultMode", path, out)
     for index, projection in enumerate(source.get("sources") or ()):
         where = f"{path}.sources[{index}]"
-        given = [key for key in _PROJECTIONS if key in projection]
-        detail = "may not specify more than 1 volume type per source"
-        out += [forbidden(f"{where}.{extra}", detail) for extra in given[1:]]
-        out += [
-            required(f"{where}.{key}.name")
-            for key in ("secret", "configMap")
-            if key in projection and not projection[key].get("name")
-        ]
+        if len(projection) > 1:
+            given = [key for key in _PROJECTIONS if key in projection]
+            detail = "may not specify more than 1 volume type per source"
+            out += [forbidden(f"{where}.{extra}", detail) for extra in given[1:]]
+        for key in ("secret", "configMap"):
+            if key in projection and not projection[key].get("name"):
+                out.append(required(f"{where}.{key}.name"))
         if "downwardAPI" in projection:
             _downward(projection["downwardAPI"].get("items") or [], f"{where}.downwardAPI", out)
         token = projection.get("serviceAccountToken")
