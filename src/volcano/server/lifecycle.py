@@ -1,7 +1,6 @@
 """What the server itself writes into objects: identity, generation, status isolation. Pure."""
 
 import os
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,6 +40,13 @@ def random_suffix() -> str:
     return "".join(letters)
 
 
+def new_uid() -> str:
+    """A random UUID (RFC 9562, version 4); a third of what making a `uuid.UUID` first takes."""
+    digits = os.urandom(16).hex()
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+
 def prepare_create(resource: Resource, obj: JsonObject, namespace: str, now: float) -> None:
     """Give a new object its identity and drop what clients may not set, in place."""
     meta = obj["metadata"]
@@ -51,7 +57,7 @@ def prepare_create(resource: Resource, obj: JsonObject, namespace: str, now: flo
         meta["namespace"] = namespace
     else:
         meta.pop("namespace", None)
-    meta["uid"] = str(uuid.uuid4())
+    meta["uid"] = new_uid()
     meta["creationTimestamp"] = timestamp(now)
     if resource.counts_generation:
         meta["generation"] = 1

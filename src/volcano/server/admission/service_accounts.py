@@ -1,6 +1,6 @@
 """Pods run as a ServiceAccount, the default one if none is named, its token projected into them."""
 
-from typing import Any
+from operator import is_not
 
 from volcano.api import kinds
 from volcano.api.admission import ALLOWED, Admission, Lookup, Operation, Review
@@ -53,30 +53,31 @@ def _mounts_token(spec: JsonObject, account: JsonObject) -> bool:
 
 
 def _mount_token(spec: JsonObject) -> None:
-    names = [
-        volume["name"]
-        for volume in spec.get("volumes") or ()
-        if str(volume.get("name", "")).startswith(VOLUME_PREFIX) and "projected" in volume
-    ]
-    volume = names[0] if names else VOLUME_PREFIX + random_suffix()
-    mount = {"name": volume, "readOnly": True, "mountPath": MOUNT_PATH}
+    volumes = spec.get("volumes") or []
+    for one in volumes:
+        if "projected" in one and one.get("name", "").startswith(VOLUME_PREFIX):
+            volume, present = one["name"], True
+            break
+    else:
+        volume, present = VOLUME_PREFIX + random_suffix(), False
     needed = False
     for field in ("initContainers", "containers"):
         containers = spec.get(field)
-        if not containers:
-            continue
-        changed = [_with_mount(container, mount) for container in containers]
-        needed = needed or any(new is not old for new, old in zip(changed, containers, strict=True))
-        spec[field] = changed
-    if needed and not names:
-        spec["volumes"] = [*(spec.get("volumes") or ()), _token_volume(volume)]
+        if containers:
+            changed = [_with_mount(container, volume) for container in containers]
+            needed = needed or any(map(is_not, changed, containers))
+            spec[field] = changed
+    if needed and not present:
+        spec["volumes"] = [*volumes, _token_volume(volume)]
 
 
-def _with_mount(container: JsonObject, mount: dict[str, Any]) -> JsonObject:
+def _with_mount(container: JsonObject, volume: str) -> JsonObject:
     mounts = container.get("volumeMounts") or []
-    if any(one.get("mountPath") == MOUNT_PATH for one in mounts):
-        return container
-    return {**container, "volumeMounts": [*mounts, dict(mount)]}
+    for one in mounts:
+        if one.get("mountPath") == MOUNT_PATH:
+            return container
+    mount = {"name": volume, "readOnly": True, "mountPath": MOUNT_PATH}
+    return {**container, "volumeMounts": [*mounts, mount]}
 
 
 def _token_volume(name: str) -> JsonObject:

@@ -34,16 +34,19 @@ ANCIENT = "ancient-changes"
 BEFORE_FIRST_APPLY = "before-first-apply"
 
 _NOT_OWNED = ("apiVersion", "kind")
-_META_NOT_OWNED = (
-    "name",
-    "namespace",
-    "creationTimestamp",
-    "selfLink",
-    "uid",
-    "clusterName",
-    "generation",
-    "managedFields",
-    "resourceVersion",
+_ELSEWHERE = frozenset({*_NOT_OWNED, "metadata"})
+_META_NOT_OWNED = frozenset(
+    {
+        "name",
+        "namespace",
+        "creationTimestamp",
+        "selfLink",
+        "uid",
+        "clusterName",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+    }
 )
 _STRIPPED = of_paths(
     *((name,) for name in _NOT_OWNED),
@@ -200,17 +203,18 @@ def track_update(
 
 def _created_fields(new: JsonObject, schema: Schema, reset: FieldSet) -> FieldSet:
     root = schema.root
-    owned = {name: item for name, item in new.items() if name not in _NOT_OWNED}
-    meta = owned.pop("metadata", None)
-    for name in list(owned):
-        if reset.get(f"f:{name}") == LEAF:
-            del owned[name]
     fields: FieldSet = {}
+    meta = new.get("metadata")
     if meta:
         kept = {name: item for name, item in meta.items() if name not in _META_NOT_OWNED}
-        inner = typed.created(root.fields["metadata"], kept, custom=True)
+        inner = typed.created(root.fields["metadata"], kept, custom=True) if kept else None
         if inner:
             fields["f:metadata"] = inner
+    owned = {
+        name: item
+        for name, item in new.items()
+        if name not in _ELSEWHERE and reset.get(f"f:{name}") != LEAF
+    }
     fields.update(typed.created(root, owned, custom=schema.custom))
     return fields
 

@@ -94,7 +94,7 @@ def _added_fields(
             result[f"f:{name}"] = added(rest, item) if deep else LEAF
             continue
         element, child = known
-        result[element] = LEAF if child is None else added(child, item)
+        result[element] = LEAF if child is None or not item else added(child, item)
     return result
 
 
