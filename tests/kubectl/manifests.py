@@ -78,8 +78,8 @@ WAITING_JOB = JOB.replace("cpu: 100m", "cpu: 1k").replace("name: train", "name: 
 
 
 def running_pod(name: str, script: str, node: str = "") -> str:
-    """A pod that runs `script` in a shell on a process node: any, or the one given."""
-    place = f"nodeName: {node}" if node else "schedulerName: volcano"
+    """A pod that runs `script` in a shell: on any process node, or bound by hand to one."""
+    place = f"schedulerName: nobody\n  nodeName: {node}" if node else "schedulerName: volcano"
     return f"""
 apiVersion: v1
 kind: Pod

@@ -61,3 +61,20 @@ def test_exec_is_refused_plainly(kubectl: Shell) -> None:
     kubectl.quiet("wait --for=condition=Ready pod/shell --timeout=30s")
     kubectl.fails("exec shell -- true")
     kubectl.fails("port-forward pod/shell 8080:80")
+
+
+def test_bare_pods_just_run(kubectl: Shell) -> None:
+    once = "--image=x --restart=Never --command -- sh -c 'echo hi'"
+    kubectl(f"run hello {once}")
+    kubectl("wait --for=jsonpath='{.status.phase}'=Succeeded pod/hello --timeout=30s")
+    kubectl("logs hello")
+    kubectl("get pod hello")
+    applied = running_pod("applied", "echo there").replace("schedulerName: volcano", "")
+    kubectl("apply -f -", applied)
+    kubectl("wait --for=jsonpath='{.status.phase}'=Succeeded pod/applied --timeout=30s")
+    assert kubectl.stored("pod", "applied")["spec"]["schedulerName"] == "default-scheduler"
+    kubectl("logs applied")
+    kubectl(
+        f"run stranger {once}".replace("x", """x --overrides='{"spec":{"schedulerName":"s"}}'""", 1)
+    )
+    kubectl("get pod stranger")

@@ -14,6 +14,7 @@ import structlog
 
 from volcano import webhooks
 from volcano.api.kinds import POD
+from volcano.api.wellknown import DEFAULT_SCHEDULER, KUBE_SCHEDULER
 from volcano.base.clock import Clock
 from volcano.base.errors import NodeError
 from volcano.base.http import Request, Response
@@ -28,6 +29,12 @@ from volcano.server.auth import default_roles
 from volcano.server.auth.pki import Pki
 
 log = structlog.get_logger(__name__)
+
+SCHEDULER_NAMES = (DEFAULT_SCHEDULER, KUBE_SCHEDULER)
+"""Schedulers that the one of this cluster answers for; the first is the default of Jobs.
+
+No other scheduler runs here, so that a pod that names none would wait for ever without a word.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,9 @@ class Cluster:
     """Everything but the scheduler and the HTTPS front."""
 
     def __init__(self, options: ClusterOptions, clock: Clock) -> None:
-        self._controllers = Manager(self.client(default_roles.CONTROLLERS), clock)
+        self._controllers = Manager(
+            self.client(default_roles.CONTROLLERS), clock, scheduler_names=SCHEDULER_NAMES
+        )
         self._nodes = NodeRunner(
             self.client(default_roles.NODE),
             options.fleet,
@@ -62,7 +71,9 @@ class Cluster:
             # One copy of all pods for both: thousands of them cost time and memory.
             pods=self._controllers.informer(POD),
         )
-        checks = webhooks.Options(pod_validator=validation.pod_template_errors)
+        checks = webhooks.Options(
+            scheduler_names=SCHEDULER_NAMES, pod_validator=validation.pod_template_errors
+        )
         self.server = assembly.build(
             assembly.ServerConfig(
                 pki=options.pki,

@@ -13,6 +13,7 @@ import click
 import structlog
 import uvloop
 
+from volcano.api.wellknown import DEFAULT_SCHEDULER
 from volcano.apps.signals import stopped_by_signals
 from volcano.apps.supervise import parent_gone
 from volcano.base import log as logging
@@ -49,7 +50,8 @@ async def run_scheduler(
     async def give_way() -> None:
         await committer.drained_or_late()
 
-    recorder = EventRecorder(client, scheduler_names[0], clock=clock, give_way=give_way)
+    source = scheduler_names[0] if len(scheduler_names) == 1 else DEFAULT_SCHEDULER
+    recorder = EventRecorder(client, source, clock=clock, give_way=give_way)
     cache = Cache(client, state, clock=clock, wake=wake.set, wake_later=unhurried.set)
     committer = Committer(
         client, state, recorder, clock=clock, restore=cache.restore, failed=wake.set
@@ -110,7 +112,7 @@ async def _serve(
     "--scheduler-name",
     "names",
     multiple=True,
-    default=("volcano",),
+    default=(DEFAULT_SCHEDULER,),
     show_default=True,
     help="Pods with this spec.schedulerName are scheduled; repeatable.",
 )

@@ -20,7 +20,7 @@ import click
 import structlog
 
 from volcano.api import kinds
-from volcano.apps.embedded import Cluster, ClusterOptions
+from volcano.apps.embedded import SCHEDULER_NAMES, Cluster, ClusterOptions
 from volcano.apps.signals import stopped_by_signals
 from volcano.apps.supervise import Supervisor
 from volcano.base import limits
@@ -168,6 +168,8 @@ async def _scheduler(
     kubeconfig.write_account_kubeconfig(config, keys, url, default_roles.SCHEDULER, token_file)
     argv = [sys.executable, "-m", "volcano.apps.scheduler", "--kubeconfig", str(config)]
     argv.append("--until-parent-ends")
+    for name in SCHEDULER_NAMES:
+        argv += ["--scheduler-name", name]
     conf = options.data / SCHEDULER_CONF_NAME
     if conf.exists():
         argv += ["--scheduler-conf", str(conf)]

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import structlog
 
 from volcano.api.kinds import ALL_KINDS, Kind
+from volcano.api.wellknown import DEFAULT_SCHEDULER
 from volcano.base.clock import Clock
 from volcano.base.limits import CONTROLLER_RESTART_SECONDS_MAX
 from volcano.client.client import Client
@@ -32,10 +33,16 @@ class Manager:
         client: speaks for the controllers; closed by whoever made it.
         builtin: also run what a real cluster has of its own (`controllers.builtin`), over the
             objects of these kinds; none on a real cluster.
+        scheduler_names: schedulers whose plain pods get PodGroups.
     """
 
     def __init__(
-        self, client: Client, clock: Clock, *, builtin: Sequence[Kind] = ALL_KINDS
+        self,
+        client: Client,
+        clock: Clock,
+        *,
+        builtin: Sequence[Kind] = ALL_KINDS,
+        scheduler_names: Sequence[str] = (DEFAULT_SCHEDULER,),
     ) -> None:
         self._clock = clock
         self._informers = Informers(client, clock)
@@ -44,7 +51,7 @@ class Manager:
         controllers: list[Controller] = [
             JobController(context),
             QueueController(context),
-            PodGroupController(context),
+            PodGroupController(context, schedulers=frozenset(scheduler_names)),
             JobTtlController(context),
         ]
         if builtin:

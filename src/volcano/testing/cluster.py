@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from volcano.apps.embedded import Cluster, ClusterOptions
+from volcano.apps.embedded import SCHEDULER_NAMES, Cluster, ClusterOptions
 from volcano.apps.scheduler import run_scheduler
 from volcano.base.clock import ManualClock
 from volcano.base.identity import AUTHENTICATED, MASTERS, UserInfo
@@ -82,7 +82,7 @@ class VirtualCluster:
             run_scheduler(
                 self._cluster.client(default_roles.SCHEDULER),
                 self._conf,
-                scheduler_names=("volcano",),
+                scheduler_names=SCHEDULER_NAMES,
                 default_queue="default",
                 clock=self.clock,
                 stopped=self._stopped,

@@ -4,6 +4,7 @@ from functools import lru_cache
 from typing import Any
 
 from volcano.api.objects import JsonObject
+from volcano.api.wellknown import KUBE_SCHEDULER
 from volcano.resources.quantity import Quantity, parse_quantity
 from volcano.server.schema.defaults import copy_json
 
@@ -76,7 +77,7 @@ def default_pod_spec(spec: JsonObject) -> None:
     put("securityContext", {})
     put("terminationGracePeriodSeconds", 30)
     if not spec.get("schedulerName"):
-        spec["schedulerName"] = "default-scheduler"
+        spec["schedulerName"] = KUBE_SCHEDULER
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account:
         spec["serviceAccountName"] = spec["serviceAccount"] = account
