@@ -21,6 +21,7 @@ from volcano.server.discovery import Discovery
 from volcano.server.openapi import OpenApi
 from volcano.server.protobuf import with_json_body
 from volcano.server.registry import Registry
+from volcano.server.representation import Shape, negotiate
 
 NOW = 1_800_000_000.0
 
@@ -58,9 +59,9 @@ class Front:
         version, group = (group, "") if root == "api" else (rest.pop(0), group)
         entry = self.registry.find(group, version, rest[-1])
         assert entry is not None, request.path
-        if tables.wants_table(request.headers.get("accept", "")):
-            include = tables.parse_include_object(request.query.get("includeObject"))
-            body = tables.table(entry, objects, NOW, include_object=include)
+        asked = negotiate(request.headers.get("accept", ""), request.query.get("includeObject", ""))
+        if asked.shape is Shape.TABLE:
+            body = tables.table(entry, objects, NOW, include_object=asked.include)
         else:
             kind = entry.kind
             body = {"apiVersion": kind.api_version, "kind": kind.list_kind, "items": objects}

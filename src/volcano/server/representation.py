@@ -14,7 +14,7 @@ import msgspec
 from volcano.api.kinds import EVENT, EVENTS_EVENT
 from volcano.api.objects import JsonObject
 from volcano.base.errors import ApiError
-from volcano.server import tables
+from volcano.server import accept, tables
 from volcano.server.refusals import bad_request
 from volcano.server.resources import Resource
 from volcano.server.store.log import Row
@@ -43,26 +43,19 @@ class Representation:
 
 
 @lru_cache(maxsize=256)
-def negotiate(accept: str, include: str = "") -> Representation:
-    """The first media type of an Accept header that we write.
+def negotiate(header: str, include: str = "") -> Representation:
+    """The media type that an Accept header prefers of those we write.
 
     Raises:
         ApiError: NotAcceptable, or BadRequest for a wrong `includeObject`.
     """
-    for part in (accept or JSON).split(","):
-        media, *parameters = (piece.strip() for piece in part.split(";"))
-        if media not in (JSON, "*/*", "application/*"):
-            continue
-        options = dict(text.partition("=")[::2] for text in parameters)
-        wanted = options.get("as", "")
-        if not wanted:
+    for one in accept.parse(header):
+        if one.is_json and "as" not in one.parameters:
             return _PLAIN
-        if options.get("g") != "meta.k8s.io" or options.get("v") != "v1":
-            continue
-        if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
-            return Representation(Shape.METADATA)
-        if wanted == "Table":
+        if one.asks_for("Table", *_META):
             return Representation(Shape.TABLE, _include(include))
+        if any(one.asks_for(kind, *_META) for kind in _METADATA_ONLY):
+            return Representation(Shape.METADATA)
     raise ApiError(
         "NotAcceptable",
         "only the following media types are accepted: application/json,"
@@ -72,12 +65,15 @@ def negotiate(accept: str, include: str = "") -> Representation:
 
 
 _PLAIN = Representation()
+_META = (tables.GROUP, tables.VERSION)
+_METADATA_ONLY = ("PartialObjectMetadata", "PartialObjectMetadataList")
 
 
 def _include(text: str) -> tables.IncludeObject:
     if text not in ("", "None", "Metadata", "Object"):
         raise bad_request(
-            f'invalid includeObject: "{text}"; supported values: "None", "Metadata", "Object"'
+            f'Unable to convert to Table as requested: includeObject: Invalid value: "{text}": '
+            "must be 'Metadata', 'Object', 'None', or empty"
         )
     return cast("tables.IncludeObject", text or "Metadata")
 

@@ -8,43 +8,15 @@ from tests.server import registry_of_all
 from tests.server.kubectl_front import NOW, Front, kubectl
 from volcano.api import kinds
 from volcano.base.clock import timestamp
-from volcano.base.errors import ApiError
 from volcano.server import tables
 from volcano.server.registry import Column, ServedKind
 
 POD = ServedKind(kinds.POD, {})
-TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
 def custom(*columns: Column) -> ServedKind:
     kind = registry_of_all.widgets().kind
     return ServedKind(kind, {}, crd={}, columns=columns)
-
-
-@pytest.mark.parametrize(
-    ("header", "wanted"),
-    [
-        (TABLE, True),
-        (f"{TABLE},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", True),
-        ("application/json", False),
-        ("", False),
-        (f"application/json,{TABLE};q=0.9", False),
-        ("application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", False),
-        ("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", False),
-    ],
-)
-def test_who_wants_a_table(header: str, wanted: bool) -> None:
-    assert tables.wants_table(header) is wanted
-
-
-@pytest.mark.parametrize("value", [None, "", "Metadata", "None", "Object"])
-def test_include_object(value: str | None) -> None:
-    assert tables.parse_include_object(value) == (value or "Metadata")
-
-
-def test_include_object_of_another_word() -> None:
-    with pytest.raises(ApiError, match='includeObject value: "All"'):
-        tables.parse_include_object("All")
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,12 @@ from typing import Any, Literal
 from volcano.api import kinds
 from volcano.api.kinds import Kind
 from volcano.api.objects import JsonObject, metadata
-from volcano.base.errors import ApiError
-from volcano.server import accept
 from volcano.server.registry import Column, ServedKind
 from volcano.server.tables import ages, cells, cluster, events, jsonpath, pods, workloads
 from volcano.server.tables.cells import Cells, Printer
 
 IncludeObject = Literal["None", "Metadata", "Object"]
+"""What a row holds of its object beside the cells, as in the query parameter `includeObject`."""
 
 GROUP = "meta.k8s.io"
 VERSION = "v1"
@@ -34,35 +33,6 @@ _BUILTIN: dict[Kind, Printer] = {
 }
 _NAME = cells.columns("Name")
 _AGE = Column("Age", "date", ".metadata.creationTimestamp", description="Time since creation.")
-
-
-def wants_table(accept_header: str) -> bool:
-    """Whether an Accept header asks for a v1 Table before plain JSON."""
-    for one in accept.parse(accept_header):
-        if one.asks_for("Table", GROUP, VERSION):
-            return True
-        if one.is_json and "as" not in one.parameters:
-            return False
-    return False
-
-
-def parse_include_object(value: str | None) -> IncludeObject:
-    """The query parameter `includeObject`.
-
-    Raises:
-        ApiError: BadRequest for other words.
-    """
-    match value:
-        case None | "" | "Metadata":
-            return "Metadata"
-        case "None" | "Object":
-            return "None" if value == "None" else "Object"
-        case _:
-            raise ApiError(
-                "BadRequest",
-                f"unrecognized includeObject value: {json.dumps(value)}; "
-                "use None, Metadata or Object",
-            )
 
 
 def columns(entry: ServedKind) -> list[Column]:
