@@ -16,8 +16,12 @@ import pytest
 
 from tests.running import Finished, RunningCluster, running_cluster
 from tests.waiting import wait_until
+from volcano.api import kinds
+from volcano.api.objects import JsonObject
 from volcano.cli import local
 from volcano.server.auth import pki
+from volcano.server.store.log import Key
+from volcano.server.store.sqlite import SqliteLog
 
 pytestmark = pytest.mark.process
 
@@ -210,8 +214,23 @@ def test_ctrl_c_gives_pods_their_grace_and_keeps_the_data(tmp_path: Path) -> Non
         assert farewell.read_text() == "bye\n"
         assert local.read_run(cluster.data) is None
         assert local.processes_in(cluster.data) == []
-        assert (cluster.data / "store").is_dir()
         assert cluster.kubeconfig.exists()
+        pod = stored_pod(cluster, "p")
+        (container,) = pod["status"]["containerStatuses"]
+        assert container["state"]["terminated"]["exitCode"] == 7
+        assert (pod["status"]["phase"], pod["status"]["reason"]) == ("Failed", "Terminated")
+
+
+def stored_pod(cluster: RunningCluster, name: str) -> JsonObject:
+    """A pod of the default namespace, read from the store of a cluster that has been stopped."""
+    log = SqliteLog(cluster.data / "store")
+    try:
+        key = Key(kinds.POD.resource, "default", name)
+        (row,) = [row for row in log.load().rows if row.key == key]
+    finally:
+        log.close()
+    found: JsonObject = json.loads(row.value)
+    return found
 
 
 def test_second_up_over_the_same_data_is_refused_by_the_store_itself(

@@ -121,7 +121,12 @@ class Cluster:
         return error if error is not None else NodeError("a part of the cluster has ended")
 
     async def stop(self, grace_seconds: float) -> None:
-        """Stop controllers, then pods with their grace, then the server; data stays."""
+        """Stop controllers, then pods with their grace, then the server; data stays.
+
+        Controllers first, or they would make new pods for those that are ended. The pod informer
+        ends with them: nodes write the last statuses without it, and what changes meanwhile is
+        seen by the next start.
+        """
         await self._end("controllers")
         if "nodes" in self._tasks and not self._tasks["nodes"].done():
             await self._nodes.stop(grace_seconds)
