@@ -119,15 +119,13 @@ def test_completion_script(shell: str) -> None:
 
 LOOK = """
 import json, sys
-from volcano.cli.entry import prepare
-prepare()
 from volcano.cli.vcctl import main
 assert main() == 0
 print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
 HEAVY = {"numpy", "aiohttp", "cryptography", "rich", "asyncio", "structlog", "yaml", "uvloop"}
-SLOW = {"msgspec", "http.client", "email", "dataclasses", "ast", "encodings.idna", "logging"}
-"""Small, but together they took longer than all that is left; `ast` comes with `inspect`."""
+SLOW = {"msgspec", "http.client", "email", "dataclasses", "encodings.idna", "logging"}
+"""Small, but together they took longer than all that is left."""
 
 
 @pytest.mark.process
