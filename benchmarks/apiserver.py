@@ -238,7 +238,7 @@ def main() -> None:
         if name in figures:
             word = "met" if figures[name] >= least else "MISSED"
             print(f"{name}: at least {least:g}: {word}")
-    finish("apiserver", figures, limits=LIMITS, distributions=("aiohttp", "uvloop", "msgspec"))
+    finish("apiserver", figures, limits=LIMITS, distributions=("httptools", "uvloop", "msgspec"))
 
 
 if __name__ == "__main__":

@@ -121,7 +121,12 @@ def main() -> None:
         fleet = Path(aside) / "fleet.yaml"
         fleet.write_text(yaml.safe_dump(world["fleet"]))
         figures = measure(world["job"], data, str(fleet))
-    finish("gang", figures, limits=LIMITS, distributions=("aiohttp", "uvloop", "msgspec", "numpy"))
+    finish(
+        "gang",
+        figures,
+        limits=LIMITS,
+        distributions=("aiohttp", "httptools", "uvloop", "msgspec", "numpy"),
+    )
 
 
 if __name__ == "__main__":

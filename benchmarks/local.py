@@ -241,7 +241,12 @@ def main() -> None:
     for name, part in parts.items():
         if not given.only or name in given.only:
             figures |= part()
-    finish("local", figures, limits=LIMITS, distributions=("aiohttp", "uvloop", "msgspec", "numpy"))
+    finish(
+        "local",
+        figures,
+        limits=LIMITS,
+        distributions=("aiohttp", "httptools", "uvloop", "msgspec", "numpy"),
+    )
 
 
 if __name__ == "__main__":
