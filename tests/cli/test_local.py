@@ -140,6 +140,8 @@ def test_what_was_not_asked_for_is_left_to_the_server(data: Path) -> None:
     plain = local.up_arguments(data, None, None)
     assert plain == [sys.executable, "-m", "volcano.apps.start", "--data", str(data)]
     assert local.up_arguments(data, 1, "host")[5:] == ["--port", "1", "--nodes", "host"]
+    kept = local.up_arguments(data, None, None, history_seconds=90.0)
+    assert kept[5:] == ["--history-seconds", "90"]
 
 
 class TestCommands:

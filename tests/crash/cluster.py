@@ -15,6 +15,9 @@ from volcano.client.client import Client
 from volcano.client.config import load_config
 from volcano.client.http_transport import HttpTransport
 
+HISTORY_SECONDS = 1.0
+"""How long the servers keep history: so short that one forgets some of it before it is killed."""
+
 READY_SECONDS_MAX = 60.0
 GONE_SECONDS_MAX = 15.0
 SCHEDULER = b"volcano.apps.scheduler"
@@ -59,7 +62,9 @@ class CrashCluster:
         return self.folder / "up.log"
 
     def arguments(self) -> list[str]:
-        return local.up_arguments(self.data, self.port, str(self.fleet))
+        return local.up_arguments(
+            self.data, self.port, str(self.fleet), history_seconds=HISTORY_SECONDS
+        )
 
     def start(self) -> None:
         """Start a server; it is not ready yet."""

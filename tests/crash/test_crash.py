@@ -1,5 +1,6 @@
 """kill -9 of server, scheduler or both at seeded random moments while clients write and jobs run.
 
+The servers keep history only for a moment, so that a watcher that stays away is told 410 Gone.
 `--crash-rounds` says how often, `--seed` when; a failure prints both and what was acknowledged.
 """
 
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.cluster import CrashCluster, free_port
+from tests.crash.absentee import Absentee
+from tests.crash.cluster import HISTORY_SECONDS, CrashCluster, free_port
 from tests.crash.followers import Follower
 from tests.crash.ledger import Ledger
 from tests.crash.waves import NAMESPACE as WORK
@@ -97,6 +99,7 @@ class Run:
     clients: list[Client] = field(default_factory=list)
     followers: list[Follower] = field(default_factory=list)
     waves: list[Waves] = field(default_factory=list)
+    absentees: list[Absentee] = field(default_factory=list)
     number: int = 0
     moment: Moment | None = None
     checked: int = 0
@@ -142,6 +145,9 @@ class Run:
         self._following = [group.create_task(each.run()) for each in self.followers]
         self.waves = [Waves(series, client, self.cluster.folder) for series in SERIES]
         tasks = [group.create_task(each.run(self.stopped)) for each in self.waves]
+        chance = random.Random(f"{self.seed}/absentee")
+        self.absentees = [Absentee(client, chance, HISTORY_SECONDS)]
+        tasks += [group.create_task(each.run(self.stopped)) for each in self.absentees]
         for lane in range(LANES):
             chance = random.Random(f"{self.seed}/lane/{lane}")
             own = await self.cluster.client()
@@ -226,7 +232,9 @@ class Run:
             f"{self.checked} checks of {self.ledger.acknowledged} acknowledged writes "
             f"({self.ledger.doubtful} unanswered), {sum(w.done for w in self.waves)} waves, "
             f"{starts} container starts, watches resumed {sum(f.resumed for f in self.followers)}, "
-            f"expired {sum(f.expired for f in self.followers)}"
+            f"expired {sum(f.expired for f in self.followers)}, "
+            f"absences caught up {sum(a.caught_up for a in self.absentees)}, "
+            f"expired {sum(a.expired for a in self.absentees)}"
         )
 
     async def _state(self) -> list[str]:

@@ -19,6 +19,7 @@ from volcano.base.clock import Clock
 from volcano.base.errors import NodeError
 from volcano.base.http import Request, Response
 from volcano.base.identity import UserInfo, service_account
+from volcano.base.limits import COMPACTION_AGE_SECONDS
 from volcano.client.client import Client
 from volcano.client.transport import LocalTransport
 from volcano.controllers.manager import Manager
@@ -45,6 +46,7 @@ class ClusterOptions:
         url: where pods find the API server.
         folder: keeps the store and the nodes' records.
         durable: keep the objects in the folder; otherwise in memory only.
+        history_seconds: how long the API keeps superseded versions for watches.
     """
 
     pki: Pki
@@ -52,6 +54,7 @@ class ClusterOptions:
     fleet: Fleet
     url: str
     durable: bool = True
+    history_seconds: float = COMPACTION_AGE_SECONDS
 
 
 class Cluster:
@@ -82,6 +85,7 @@ class Cluster:
                 validating=webhooks.validating(checks),
                 pod_logs=self._nodes,
                 ready=self.controllers_ready,
+                history_seconds=options.history_seconds,
             ),
             clock,
         )

@@ -39,17 +39,23 @@ log = structlog.get_logger(__name__)
 HOST = "127.0.0.1"
 PORT_DEFAULT = 7443
 PORT_MAX = 65_535
+HISTORY_SECONDS_MIN = 1.0
 PORT_NAME = "port"
 SCHEDULER_CONF_NAME = "volcano-scheduler.conf"
 
 
 @dataclass(frozen=True, slots=True)
 class UpOptions:
-    """What `volcano up` was asked for; `port` None means the usual one, or a free one."""
+    """What `volcano up` was asked for; `port` None means the usual one, or a free one.
+
+    `history_seconds` is how long superseded versions are kept: a watch that resumes from an older
+    one, or a list continued from it, is answered with 410.
+    """
 
     data: Path
     port: int | None
     nodes: str
+    history_seconds: float = limits.COMPACTION_AGE_SECONDS
 
 
 def bind(data: Path, wanted: int | None) -> socket.socket:
@@ -117,7 +123,10 @@ async def serve(options: UpOptions, clock: Clock, stopped: asyncio.Event) -> Non
     keys = pki.ensure(options.data / "pki", now=clock.now())
     listener = bind(options.data, options.port)
     url = f"https://{HOST}:{listener.getsockname()[1]}"
-    cluster = Cluster(ClusterOptions(keys, options.data, fleet, url), clock)
+    made_of = ClusterOptions(
+        keys, options.data, fleet, url, history_seconds=options.history_seconds
+    )
+    cluster = Cluster(made_of, clock)
     if options.port is None:
         keep_port(options.data, listener.getsockname()[1])
     await cluster.start()
@@ -267,8 +276,17 @@ async def _main(options: UpOptions) -> None:
 @click.option("--data", type=click.Path(path_type=Path), help="Data folder.")
 @click.option("--port", type=int, help=f"Port of the API; default {PORT_DEFAULT}, or a free one.")
 @click.option("--nodes", default="demo", show_default=True, help="demo, host, or a fleet file.")
+@click.option(
+    "--history-seconds",
+    type=click.FloatRange(min=HISTORY_SECONDS_MIN),
+    default=limits.COMPACTION_AGE_SECONDS,
+    show_default=True,
+    help="How long superseded versions are kept for watches that resume and lists that go on.",
+)
 @click.option("--log-level", default="warning", show_default=True)
-def main(data: Path | None, port: int | None, nodes: str, log_level: str) -> None:
+def main(
+    data: Path | None, port: int | None, nodes: str, history_seconds: float, log_level: str
+) -> None:
     """Run a cluster on this machine."""
     import uvloop
 
@@ -276,7 +294,7 @@ def main(data: Path | None, port: int | None, nodes: str, log_level: str) -> Non
     raise_file_limit()
     folder = (data or default_data_dir(os.environ, Path.home())).expanduser().absolute()
     try:
-        uvloop.run(_main(UpOptions(folder, port, nodes)))
+        uvloop.run(_main(UpOptions(folder, port, nodes, history_seconds)))
     except VolcanoError as error:
         click.echo(f"volcano up: {error}", err=True)
         sys.exit(1)

@@ -103,13 +103,17 @@ def running(data: Path) -> Run | None:
     return run if run is not None and is_alive(run) else None
 
 
-def up_arguments(data: Path, port: int | None, nodes: str | None) -> list[str]:
+def up_arguments(
+    data: Path, port: int | None, nodes: str | None, *, history_seconds: float | None = None
+) -> list[str]:
     """Command line of the server; what was not asked for is left to it."""
     arguments = [sys.executable, "-m", UP_MODULE, "--data", str(data)]
     if port is not None:
         arguments += ["--port", str(port)]
     if nodes is not None:
         arguments += ["--nodes", nodes]
+    if history_seconds is not None:
+        arguments += ["--history-seconds", f"{history_seconds:g}"]
     return arguments
 
 

@@ -50,7 +50,14 @@ def _data_dir(data: str | None) -> Path:
     return default_data_dir(os.environ, Path.home()).absolute()
 
 
-def up(*, detach: bool, data: str | None, port: int | None, nodes: str | None) -> None:
+def up(
+    *,
+    detach: bool,
+    data: str | None,
+    port: int | None,
+    nodes: str | None,
+    history_seconds: float | None,
+) -> None:
     """Start the server in the foreground, or in the background and wait until it is ready."""
     folder = _data_dir(data)
     already = local.running(folder)
@@ -59,7 +66,7 @@ def up(*, detach: bool, data: str | None, port: int | None, nodes: str | None) -
             f"a cluster already runs on {folder}: {already.url}, process {already.pid};"
             " stop it with 'volcano down', or use another --data"
         )
-    arguments = local.up_arguments(folder, port, nodes)
+    arguments = local.up_arguments(folder, port, nodes, history_seconds=history_seconds)
     if not detach:
         sys.stdout.flush()
         os.execv(arguments[0], arguments)  # noqa: S606 - our own interpreter, no shell wanted
@@ -157,6 +164,12 @@ _add(
     _data_option(),
     Option(["--port"], type=int, metavar="int", help="port of the API (default 7443)"),
     Option(["--nodes"], metavar="string", help="demo (default), host, or a fleet file"),
+    Option(
+        ["--history-seconds"],
+        type=float,
+        metavar="float",
+        help="how long old versions are kept for watches that resume (default 300)",
+    ),
 )
 _add(
     "down",

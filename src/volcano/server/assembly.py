@@ -18,6 +18,7 @@ from volcano.api.kinds import Kind
 from volcano.api.objects import JsonObject
 from volcano.api.pod_logs import PodLogs
 from volcano.base.clock import Clock
+from volcano.base.limits import COMPACTION_AGE_SECONDS
 from volcano.server.admission.chain import Chain
 from volcano.server.admission.limit_ranges import LimitRangeCheck, LimitRangeDefaults
 from volcano.server.admission.notices import Notices
@@ -63,6 +64,7 @@ class ServerConfig:
         crds: CRDs registered at start; the Volcano kinds unless told otherwise.
         initial: further objects created at start where missing.
         ready: what else /readyz waits for.
+        history_seconds: how long superseded versions are kept for watches and continued lists.
     """
 
     pki: Pki
@@ -73,6 +75,7 @@ class ServerConfig:
     crds: Sequence[JsonObject] | None = None
     initial: Sequence[tuple[Kind, JsonObject]] = ()
     ready: Callable[[], bool] = lambda: True
+    history_seconds: float = COMPACTION_AGE_SECONDS
 
 
 @dataclass(slots=True)
@@ -159,7 +162,7 @@ def build(config: ServerConfig, clock: Clock) -> Server:
         StoreError: the store cannot be opened.
     """
     log: Log = SqliteLog(config.folder) if config.folder is not None else MemoryLog()
-    store = Store(log, clock)
+    store = Store(log, clock, history_seconds=config.history_seconds)
     registry = Registry(_core_kinds(), schemas.definitions())
     resources = Resources(registry)
     committed, latest = CommittedLookup(store), LatestLookup(store)

@@ -203,6 +203,27 @@ async def test_history_is_compacted_by_age(reopen: Reopen) -> None:
     store.close()
 
 
+async def test_history_is_kept_as_long_as_told(reopen: Reopen) -> None:
+    clock = ManualClock()
+    store = Store(reopen(), clock, history_seconds=4.0)
+    store.start()
+    keeper = asyncio.create_task(store.maintain())
+    a = await store.put(A, 0, value())
+    a = await store.put(A, a.revision, value())
+    await asyncio.sleep(0)
+    await clock.advance(1.0)
+    a = await store.put(A, a.revision, value())
+    await clock.advance(3.0)
+    assert store.compacted == 0
+    assert [event.row for event in await store.history("pods", "", 2, 3)] == [a]
+    await clock.advance(1.0)
+    assert store.compacted == 2
+    with pytest.raises(CompactedError):
+        await store.history("pods", "", 1, 3)
+    keeper.cancel()
+    store.close()
+
+
 async def test_one_failed_commit_fails_every_write_under_way_and_nothing_else() -> None:
     log = MemoryLog()
     store = Store(log, ManualClock())

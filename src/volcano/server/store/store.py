@@ -73,11 +73,18 @@ class _Collection:
 
 
 class Store:
-    """Objects by key, one sequence of revisions, watches. Lives on one event loop."""
+    """Objects by key, one sequence of revisions, watches. Lives on one event loop.
 
-    def __init__(self, log: Log, clock: Clock) -> None:
+    Args:
+        history_seconds: history younger than this is kept, unless it grows too large.
+    """
+
+    def __init__(
+        self, log: Log, clock: Clock, *, history_seconds: float = COMPACTION_AGE_SECONDS
+    ) -> None:
         self._log = log
         self._clock = clock
+        self._history_seconds = history_seconds
         loaded = log.load()
         self._revision = loaded.revision
         self._assigned = loaded.revision
@@ -340,8 +347,9 @@ class Store:
 
     async def maintain(self) -> None:
         """Compact by age and by size until cancelled."""
+        pause = min(COMPACTION_CHECK_SECONDS, self._history_seconds / 4)
         while True:
-            await self._clock.sleep(COMPACTION_CHECK_SECONDS)
+            await self._clock.sleep(pause)
             try:
                 await self.compact(self._due())
             except StoreError as error:
@@ -351,7 +359,7 @@ class Store:
         """The revision up to which history is old enough, or too large."""
         now = self._clock.monotonic()
         self._marks.append((now, self._revision, self._superseded_bytes))
-        old = bisect.bisect_right(self._marks, now - COMPACTION_AGE_SECONDS, key=lambda m: m[0])
+        old = bisect.bisect_right(self._marks, now - self._history_seconds, key=lambda m: m[0])
         keep = self._superseded_bytes - COMPACTION_BYTES_MAX
         large = bisect.bisect_right(self._marks, keep, key=lambda m: m[2]) if keep > 0 else 0
         passed = max(old, large)
