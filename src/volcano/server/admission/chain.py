@@ -7,6 +7,7 @@ assembly, in the order they run.
 from collections.abc import Sequence
 
 from volcano.api.admission import Admission, Admitter, Lookup, Refusal, Review
+from volcano.api.objects import JsonObject
 from volcano.base.errors import ApiError, ErrorDetails
 
 
@@ -31,7 +32,7 @@ class Chain:
             answer = check.admit(review, self._lookup)
             _heed(review, answer, warnings)
             if answer.patched is not None:
-                review = review._replace(obj=answer.patched)
+                review = _with_object(review, answer.patched)
         return review
 
     def validate(self, review: Review, warnings: list[str]) -> None:
@@ -56,6 +57,21 @@ class Chain:
                 and any((one.group, one.plural) == key[:2] for one in check.kinds)
             )
         return chosen
+
+
+def _with_object(review: Review, obj: JsonObject) -> Review:
+    """The same review of another object; spelled out, since every write passes here."""
+    return Review(
+        review.operation,
+        review.kind,
+        review.namespace,
+        review.name,
+        obj,
+        review.old,
+        review.user,
+        review.subresource,
+        review.dry_run,
+    )
 
 
 def _heed(review: Review, answer: Admission, warnings: list[str]) -> None:
