@@ -21,9 +21,6 @@ WATCH_QUEUE_EVENTS_MAX = 20_000
 COMPACTION_AGE_SECONDS = 300
 """History younger than this is kept, as kube-apiserver's compactor does."""
 
-LIST_CONTINUE_SECONDS_MAX = 300
-"""Life of a `continue` token: the age of compaction."""
-
 CHILD_BACKOFF_SECONDS_MIN = 0.25
 """First pause before a crashed child process is started again; doubles up to the next line."""
 

@@ -214,12 +214,9 @@ def _spawn(
 
 
 def _await_claim(record: RunRecord, pid: int) -> RunRecord:
-    deadline = time.monotonic() + CONTAINER_CLAIM_SECONDS_MAX
-    while time.monotonic() < deadline:
-        process = records.read_claim(record.path, record.intent.attempt)
-        if process is not None:
-            return replace(record, process=process)
-        time.sleep(_POLL_SECONDS)
+    claimed = _claimed_in_time(record)
+    if claimed is not None:
+        return claimed
     records.give_up(record.path, record.intent.attempt)
     process = records.read_claim(record.path, record.intent.attempt)
     if process is not None:
@@ -261,13 +258,18 @@ def _resolve_claim(record: RunRecord) -> RunRecord | None:
         return record
     if records.give_up(record.path, record.intent.attempt):
         return None
+    return _claimed_in_time(record) or record
+
+
+def _claimed_in_time(record: RunRecord) -> RunRecord | None:
+    """The record with the process of the shim that claims it; None if none does in time."""
     deadline = time.monotonic() + CONTAINER_CLAIM_SECONDS_MAX
     while time.monotonic() < deadline:
         process = records.read_claim(record.path, record.intent.attempt)
         if process is not None:
             return replace(record, process=process)
         time.sleep(_POLL_SECONDS)
-    return record
+    return None
 
 
 def _observe(record: RunRecord, here: Machine) -> Run:

@@ -8,6 +8,7 @@ count. Digits finer than the unit round up.
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import TypeVar
 
 from volcano.resources.quantity import format_nano, parse_quantity
 
@@ -22,6 +23,8 @@ PODS = 2
 
 Amounts = tuple[tuple[int, int], ...]
 """Sparse amounts: (axis, amount) pairs with amount > 0, ascending by axis."""
+
+N = TypeVar("N", int, float)
 
 _BYTES = ("memory", "ephemeral-storage")
 _NANO = 10**9
@@ -46,6 +49,12 @@ def is_scheduled(name: str) -> bool:
 def unit_nano(name: str) -> int:
     """Nano-units in one unit of the axis of `name`."""
     return _NANO if name == "pods" or is_bytes(name) else _MILLI_NANO
+
+
+def add_to(sums: dict[int, N], amounts: Iterable[tuple[int, N]], times: int = 1) -> None:
+    """Add amounts, so many times (negative: take them away), to sums by axis, in place."""
+    for axis, amount in amounts:
+        sums[axis] = sums.get(axis, 0) + times * amount
 
 
 @lru_cache(maxsize=65_536)

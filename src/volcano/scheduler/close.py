@@ -11,6 +11,7 @@ from volcano.api import wellknown
 from volcano.api.objects import JsonObject, metadata
 from volcano.base import limits
 from volcano.base.clock import parse_timestamp
+from volcano.resources.vector import add_to
 from volcano.scheduler import report
 from volcano.scheduler.hooks import GroupState
 from volcano.scheduler.model.decisions import (
@@ -55,9 +56,7 @@ def _close_queues(session: Session, result: CycleResult) -> None:
         if not job.allocated:
             continue
         for name in _line(snapshot.queues, job.group.queue):
-            sums = held[name]
-            for axis, amount in job.allocated.items():
-                sums[axis] = sums.get(axis, 0) + amount
+            add_to(held[name], job.allocated.items())
     for name, sums in held.items():
         queue = snapshot.queues[name]
         allocated = {

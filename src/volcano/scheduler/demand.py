@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from volcano.resources.vector import PODS
+from volcano.resources.vector import PODS, add_to
 from volcano.scheduler.model.job import PHASE_INQUEUE, PHASE_RUNNING
 from volcano.scheduler.model.task import ALLOCATED_STATUSES
 from volcano.scheduler.snapshot import JobView
@@ -33,8 +33,7 @@ def without_gated(job: JobView, amounts: Mapping[int, int]) -> Mapping[int, int]
     gated: dict[int, int] = {}
     for task in job.state.pending.values():
         if task.gates and task.gates != (QUEUE_GATE,):
-            for axis, amount in task.spec.request:
-                gated[axis] = gated.get(axis, 0) + amount
+            add_to(gated, task.spec.request)
     if not gated:
         return amounts
     return {axis: max(0, amount - gated.get(axis, 0)) for axis, amount in amounts.items()}

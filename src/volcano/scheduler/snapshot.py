@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from volcano.base.clock import timestamp
-from volcano.resources.vector import Amounts, Axes
+from volcano.resources.vector import Amounts, Axes, add_to
 from volcano.scheduler.model.job import JobState, PodGroup
 from volcano.scheduler.model.queue import Queue
 from volcano.scheduler.model.state import ClusterState
@@ -219,9 +219,7 @@ class JobView:
 
     def charge(self, request: Amounts, times: int) -> None:
         """Count requests as allocated (or, with negative times, no longer)."""
-        allocated = self.allocated
-        for axis, amount in request:
-            allocated[axis] = allocated.get(axis, 0) + times * amount
+        add_to(self.allocated, request, times)
 
     def digest(self) -> tuple[object, ...]:
         """Everything a statement can change, but for last_placed and failures."""

@@ -13,7 +13,7 @@ import msgspec
 
 from volcano.api.objects import JsonObject
 from volcano.resources.quantity import parse_quantity
-from volcano.resources.vector import MEMORY, PODS, Axes, is_scheduled, sparse
+from volcano.resources.vector import MEMORY, PODS, Axes, add_to, is_scheduled, sparse
 from volcano.scheduler.model.task import HostPort, NodeTerm, Requirement, TaskClass, Toleration
 
 _encode = msgspec.json.Encoder().encode
@@ -140,22 +140,17 @@ def _container_request(container: JsonObject, axes: Axes) -> dict[int, int]:
     return axes.amounts(requests)
 
 
-def _add(into: dict[int, int], amounts: dict[int, int]) -> None:
-    for axis, amount in amounts.items():
-        into[axis] = into.get(axis, 0) + amount
-
-
 def _pod_request(spec: JsonObject, axes: Axes) -> dict[int, int]:
     total: dict[int, int] = {}
     for container in spec.get("containers") or ():
-        _add(total, _container_request(container, axes))
+        add_to(total, _container_request(container, axes).items())
     sidecars: dict[int, int] = {}
     peak: dict[int, int] = {}
     for container in spec.get("initContainers") or ():
         step = _container_request(container, axes)
-        _add(step, sidecars)
+        add_to(step, sidecars.items())
         if _is_sidecar(container):
-            _add(total, _container_request(container, axes))
+            add_to(total, _container_request(container, axes).items())
             sidecars = step
         for axis, amount in step.items():
             peak[axis] = max(peak.get(axis, 0), amount)
@@ -167,7 +162,7 @@ def _pod_request(spec: JsonObject, axes: Axes) -> dict[int, int]:
             {n: q for n, q in level.items() if n in _POD_LEVEL or n.startswith("hugepages-")}
         )
     )
-    _add(total, axes.amounts(spec.get("overhead")))
+    add_to(total, axes.amounts(spec.get("overhead")).items())
     total[PODS] = 1
     return total
 

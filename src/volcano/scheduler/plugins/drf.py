@@ -1,9 +1,10 @@
 """drf: jobs with the smaller dominant share of the cluster go first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from volcano.base.errors import ConfigError
+from volcano.resources.vector import add_to
 from volcano.scheduler.conf import Arguments
 from volcano.scheduler.core.share import dominant_share
 from volcano.scheduler.hooks import Key, Plugin, Victim
@@ -45,8 +46,7 @@ class Drf(Plugin[Args]):
     def allocated(self, job: JobView, cls: TaskClass, count: int) -> None:
         """Keep the share of the job, promises included."""
         held = self._held.setdefault(job.key, {})
-        for axis, amount in cls.request:
-            held[axis] = held.get(axis, 0) + count * amount
+        add_to(held, cls.request, count)
         self._share[job.key] = dominant_share(held, self._total)
 
     def preemptable(self, preemptor: Task, candidates: Sequence[Victim]) -> Sequence[Victim]:
@@ -54,19 +54,16 @@ class Drf(Plugin[Args]):
         if preemptor.job not in self._jobs:
             return []
         own = dict(self._held.get(preemptor.job, {}))
-        for axis, amount in preemptor.spec.request:
-            own[axis] = own.get(axis, 0) + amount
+        add_to(own, preemptor.spec.request)
         mine = dominant_share(own, self._total)
         left: dict[str, dict[int, int]] = {}
         chosen: list[Victim] = []
         for victim in candidates:
             held = left.setdefault(victim.job.key, dict(self._held.get(victim.job.key, {})))
-            after: Mapping[int, int] = {
-                **held,
-                **{axis: held.get(axis, 0) - amount for axis, amount in victim.task.spec.request},
-            }
+            after = dict(held)
+            add_to(after, victim.task.spec.request, -1)
             if mine <= dominant_share(after, self._total) + _SHARE_TOLERANCE:
-                left[victim.job.key] = dict(after)
+                left[victim.job.key] = after
                 chosen.append(victim)
         return chosen
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from volcano.base.errors import ConfigError
+from volcano.resources.vector import add_to
 from volcano.scheduler.conf import Arguments
 from volcano.scheduler.demand import exceeding, promised, without_gated
 from volcano.scheduler.hooks import Plugin, Refusal, Vote
@@ -45,8 +46,7 @@ class Overcommit(Plugin[Args]):
         }
         self._promised: dict[int, float] = {}
         for job in snapshot.jobs.values():
-            for axis, amount in promised(job).items():
-                self._promised[axis] = self._promised.get(axis, 0) + amount
+            add_to(self._promised, promised(job).items())
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
         """Whether the minimum fits what is left of the budget."""
@@ -79,5 +79,4 @@ class Overcommit(Plugin[Args]):
 
     def job_enqueued(self, job: JobView) -> None:
         """Count a let-in job's minimum."""
-        for axis, amount in without_gated(job, job.group.min_resources or {}).items():
-            self._promised[axis] = self._promised.get(axis, 0) + amount
+        add_to(self._promised, without_gated(job, job.group.min_resources or {}).items())

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from volcano.resources.vector import CPU, MEMORY, PODS
+from volcano.resources.vector import CPU, MEMORY, PODS, add_to
 from volcano.scheduler.conf import Arguments
 from volcano.scheduler.core.share import Claimant, dominant_share, fill, within
 from volcano.scheduler.demand import elastic, exceeding, promised, without_gated
@@ -47,11 +47,6 @@ class _Account:
         self.share = dominant_share(self.allocated, self.deserved)
 
 
-def _add(into: dict[int, float], amounts: Mapping[int, int], times: int = 1) -> None:
-    for axis, amount in amounts.items():
-        into[axis] = into.get(axis, 0) + times * amount
-
-
 class Proportion(Plugin[Args]):
     """Deserved: weighted max-min over queues with jobs, within capability, at least guarantee."""
 
@@ -66,7 +61,7 @@ class Proportion(Plugin[Args]):
         self._jobs = snapshot.jobs
         guaranteed: dict[int, float] = {}
         for queue in snapshot.queues.values():
-            _add(guaranteed, queue.guarantee)
+            add_to(guaranteed, queue.guarantee.items())
         self._books: dict[str, _Account] = {}
         for job in snapshot.jobs.values():
             books = self._books.get(job.queue)
@@ -172,17 +167,13 @@ class Proportion(Plugin[Args]):
 
     def job_enqueued(self, job: JobView) -> None:
         """Promise a let-in job its minimum."""
-        _add(
-            self._books[job.queue].promised,
-            without_gated(job, job.group.min_resources or {}),
-        )
+        minimum = without_gated(job, job.group.min_resources or {})
+        add_to(self._books[job.queue].promised, minimum.items())
 
     def allocated(self, job: JobView, cls: TaskClass, count: int) -> None:
         """Keep the books, promises of room being released included."""
         books = self._books[job.queue]
-        held = books.allocated
-        for axis, amount in cls.request:
-            held[axis] = held.get(axis, 0) + count * amount
+        add_to(books.allocated, cls.request, count)
         books.update_share()
 
     def reclaimable(
@@ -199,24 +190,24 @@ class Proportion(Plugin[Args]):
                 continue
             held = left.setdefault(victim.job.queue, dict(books.allocated))
             if not within(held, books.deserved):
-                _add(held, dict(victim.task.spec.request), -1)
+                add_to(held, victim.task.spec.request, -1)
                 chosen.append(victim)
         return chosen
 
 
 def _enter(books: _Account, job: JobView) -> None:
-    _add(books.allocated, job.allocated)
-    _add(books.request, job.allocated)
+    add_to(books.allocated, job.allocated.items())
+    add_to(books.request, job.allocated.items())
     by_class: dict[int, tuple[TaskClass, int]] = {}
     for task in job.state.pending.values():
         cls = task.spec
         by_class[cls.id] = (cls, by_class.get(cls.id, (cls, 0))[1] + 1)
     for cls, count in by_class.values():
-        _add(books.request, dict(cls.request), count)
+        add_to(books.request, cls.request, count)
     if job.group.min_resources is not None:
-        _add(books.promised, promised(job))
+        add_to(books.promised, promised(job).items())
     if job.allocated:
-        _add(books.elastic, elastic(job))
+        add_to(books.elastic, elastic(job).items())
 
 
 def _real_capability(
