@@ -6,7 +6,6 @@ and answers stay JSON. Which number is which field is data (`fields.json`, made 
 `scripts/protobuf_fields.py` from the API modules); kinds of CRDs are never sent this way.
 """
 
-
 import msgspec
 
 from volcano.base.errors import ApiError

@@ -1,5 +1,8 @@
 """The log in one SQLite file: one table, one connection, one writer thread, group commit.
 
+One batch is under way at a time; what is appended meanwhile makes up the next. So the thread is
+woken, and takes the interpreter's lock, once a commit and not once a row.
+
 The only module that knows sqlite3. A lock file keeps a second process out by name; a schema
 row keeps an older program from opening a newer store. Everything that touches the connection
 after `start` runs in the writer thread, in the order asked for.
@@ -66,10 +69,10 @@ class SqliteLog:
         except BaseException:
             os.close(self._lock_file)
             raise
-        self._jobs: queue.SimpleQueue[tuple[int, Row] | _Job] = queue.SimpleQueue()
-        self._epoch = 0
-        self._failed_epoch = -1
-        self._batch_epoch = 0
+        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._waiting: list[Row] = []
+        self._busy = False
+        self._last_failed = False
         self._stopping = False
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -97,7 +100,11 @@ class SqliteLog:
 
     def append(self, row: Row) -> None:
         """Queue a row; the writer commits all that wait in one transaction."""
-        self._jobs.put((self._epoch, row))
+        self._waiting.append(row)
+        if not self._busy and self._loop is not None:
+            self._busy = True
+            # At the end of this round of the loop, with what else is written in it.
+            self._loop.call_soon(self._hand_over)
 
     async def after(self, revision: int, limit: int) -> list[Row]:
         """Rows above `revision`, ascending."""
@@ -149,13 +156,15 @@ class SqliteLog:
             return
         self._closed = True
         if self._thread is not None:
+            self._jobs.put(partial(self._commit_last, self._waiting))
+            self._waiting = []
             self._jobs.put(self._stop)
             self._thread.join()
         self._db.close()
         os.close(self._lock_file)
 
     async def _run(self, work: Callable[[], _T]) -> _T:
-        """Run `work` in the writer thread, after everything asked for before."""
+        """Run `work` in the writer thread, after what is being committed."""
         if self._closed or self._thread is None:
             raise StoreError("the store is closed")
         outcome: Future[_T] = Future()
@@ -172,28 +181,33 @@ class SqliteLog:
         self._jobs.put(job)
         return await asyncio.wrap_future(outcome)
 
-    def _write(self) -> None:
-        """The writer thread: take all that waits, commit it as one transaction, tell the loop."""
-        while not self._stopping:
-            batch, job = self._gather()
-            if batch:
-                self._commit(batch)
-            if job is not None:
-                job()
+    def _hand_over(self) -> None:
+        """On the loop: give the writer what waits, if it has nothing."""
+        batch = self._waiting[:STORE_BATCH_ROWS_MAX]
+        del self._waiting[:STORE_BATCH_ROWS_MAX]
+        self._busy = bool(batch)
+        if batch:
+            self._jobs.put(partial(self._commit, batch))
 
-    def _gather(self) -> tuple[list[Row], _Job | None]:
-        """The rows that wait, up to the first job among them, and that job."""
-        batch: list[Row] = []
-        waiting = self._jobs.get()
-        while isinstance(waiting, tuple):
-            epoch, row = waiting
-            if epoch > self._failed_epoch:
-                batch.append(row)
-                self._batch_epoch = epoch
-            if len(batch) >= STORE_BATCH_ROWS_MAX or self._jobs.empty():
-                return batch, None
-            waiting = self._jobs.get()
-        return batch, waiting
+    def _done(self, batch: list[Row]) -> None:
+        """On the loop: a batch is durable."""
+        try:
+            if self._committed is not None:
+                self._committed(batch)
+        finally:
+            self._hand_over()
+
+    def _give_up(self, error: StoreError) -> None:
+        """On the loop: everything appended so far is lost, being built on what was not stored."""
+        self._waiting.clear()
+        self._busy = False
+        if self._failed is not None:
+            self._failed(error)
+
+    def _write(self) -> None:
+        """The writer thread."""
+        while not self._stopping:
+            self._jobs.get()()
 
     def _stop(self) -> None:
         self._stopping = True
@@ -203,10 +217,16 @@ class SqliteLog:
             with _translated():
                 self._insert(batch)
         except StoreError as error:
-            self._failed_epoch = self._batch_epoch
+            self._last_failed = True
             self._tell(self._give_up, error)
             return
-        self._tell(self._committed, batch)
+        self._last_failed = False
+        self._tell(self._done, batch)
+
+    def _commit_last(self, rows: list[Row]) -> None:
+        """Commit what waited when the log was closed, unless it is built on what was not stored."""
+        if rows and not self._last_failed:
+            self._commit(rows)
 
     def _insert(self, batch: list[Row]) -> None:
         execute = self._db.execute
@@ -227,14 +247,8 @@ class SqliteLog:
                 execute("ROLLBACK")
             raise
 
-    def _give_up(self, error: StoreError) -> None:
-        """On the loop: everything appended so far is lost; later rows start a new epoch."""
-        self._epoch += 1
-        if self._failed is not None:
-            self._failed(error)
-
-    def _tell(self, callback: Callable[[_T], None] | None, value: _T) -> None:
-        if callback is None or self._loop is None or self._loop.is_closed():
+    def _tell(self, callback: Callable[[_T], None], value: _T) -> None:
+        if self._loop is None or self._loop.is_closed():
             return
         self._loop.call_soon_threadsafe(callback, value)
 
