@@ -4,16 +4,22 @@ import pytest
 
 from tests.kubectl.manifests import CONFIG, IDLE_POD, JOB, WAITING_JOB, running_pod
 from tests.kubectl.shell import Shell
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.process
 HELD = CONFIG.replace("labels: {app: shop}", 'finalizers: ["example.com/hold"]')
+
+
+def handles_signals(kubectl: Shell, name: str) -> None:
+    """Wait until a pod's script is past its `trap`; a running pod may not be there yet."""
+    wait_until(lambda: "up" in kubectl.quiet(f"logs {name} --ignore-errors"), within=30)
 
 
 def test_waits_until_the_pod_has_ended(kubectl: Shell) -> None:
     # It needs a moment for its end, after which only it is gone.
     script = "trap 'sleep 0.5; exit 0' TERM; echo up; while true; do sleep 0.05; done"
     kubectl.quiet("create -f -", running_pod("slow", script))
-    kubectl.quiet("wait --for=condition=Ready pod/slow --timeout=30s")
+    handles_signals(kubectl, "slow")
     kubectl("delete pod slow")
     assert kubectl.stored("pod", "slow") is None
 
@@ -21,7 +27,7 @@ def test_waits_until_the_pod_has_ended(kubectl: Shell) -> None:
 def test_without_waiting_the_pod_is_terminating(kubectl: Shell) -> None:
     script = "trap : TERM; echo up; while true; do sleep 0.05; done"
     kubectl.quiet("create -f -", running_pod("stubborn", script))
-    kubectl.quiet("wait --for=condition=Ready pod/stubborn --timeout=30s")
+    handles_signals(kubectl, "stubborn")
     kubectl("delete pod stubborn --wait=false")
     metadata = kubectl.stored("pod", "stubborn")["metadata"]
     assert metadata["deletionTimestamp"]

@@ -196,7 +196,6 @@ class EventRecorder:
             "firstTimestamp": timestamp(pending.first),
             "lastTimestamp": timestamp(pending.last),
             "count": pending.count,
-            "eventTime": None,
             "reportingComponent": self._component,
             "reportingInstance": "",
         }

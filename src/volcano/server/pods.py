@@ -58,7 +58,6 @@ def _scheduled(conditions: Iterable[JsonObject], now: float) -> list[JsonObject]
     condition = {
         "type": "PodScheduled",
         "status": "True",
-        "lastProbeTime": None,
         "lastTransitionTime": timestamp(now),
     }
     return [*kept, condition]
