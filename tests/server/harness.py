@@ -1,7 +1,9 @@
 """A whole API server in the test's process: in memory or on SQLite, called as a chosen user."""
 
 import asyncio
+import atexit
 import json
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,7 +28,9 @@ NOW = 1_700_000_000.0
 @cache
 def test_pki() -> pki.Pki:
     """Certificates and keys shared by all tests of a process."""
-    return pki.ensure(Path(mkdtemp(prefix="volcano-pki-")), now=NOW)
+    folder = Path(mkdtemp(prefix="volcano-pki-"))
+    atexit.register(shutil.rmtree, folder)
+    return pki.ensure(folder, now=NOW)
 
 
 test_pki.__test__ = False  # type: ignore[attr-defined]  # pytest must not collect it
