@@ -1,10 +1,9 @@
 """A whole API server in the test's process: in memory or on SQLite, called as a chosen user."""
 
-import asyncio
 import atexit
 import json
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -136,13 +135,6 @@ async def running(
         yield Caller(server)
     finally:
         await server.stop()
-
-
-async def eventually(condition: Callable[[], Awaitable[bool]], seconds: float = 5) -> None:
-    """Return once the condition holds; it is asked again and again until time is up."""
-    async with asyncio.timeout(seconds):
-        while not await condition():  # noqa: ASYNC110 - what happens elsewhere gives no event here
-            await asyncio.sleep(0.001)
 
 
 def pod(name: str = "a", namespace: str = "default", **spec: Any) -> JsonObject:

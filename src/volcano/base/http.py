@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from volcano.base.identity import UserInfo
 
+TEXT_HEADERS: Mapping[str, str] = MappingProxyType({"content-type": "text/plain; charset=utf-8"})
+"""Headers of an answer in plain words."""
+
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 

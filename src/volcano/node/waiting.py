@@ -6,6 +6,7 @@ from concurrent.futures import Executor
 from typing import TypeVar
 
 from volcano.base.clock import Clock
+from volcano.base.waiting import first_of
 
 T = TypeVar("T")
 _SLEEP_SECONDS_MAX = 60.0
@@ -25,13 +26,7 @@ async def sleep_until(clock: Clock, wake: asyncio.Event, deadline: float | None)
     pause = min(deadline - clock.now(), _SLEEP_SECONDS_MAX)
     if pause <= 0:
         return
-    sleeper = asyncio.ensure_future(clock.sleep(pause))
-    waker = asyncio.ensure_future(wake.wait())
-    try:
-        await asyncio.wait({sleeper, waker}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        sleeper.cancel()
-        waker.cancel()
+    await first_of(clock.sleep(pause), wake.wait())
 
 
 async def run_in(executor: Executor, work: Callable[[], T]) -> T:

@@ -19,6 +19,7 @@ from volcano.api.objects import JsonObject
 from volcano.base import limits
 from volcano.base.clock import Clock, timestamp
 from volcano.base.errors import ApiError
+from volcano.base.waiting import first_of
 from volcano.client.client import Client, PatchType
 from volcano.client.events import EventRecorder
 from volcano.scheduler.model.decisions import (
@@ -173,15 +174,8 @@ class Committer:
         """Return once nothing is waiting, or after `limits.RECORDER_GIVES_WAY_SECONDS_MAX`."""
         if self._idle.is_set():
             return
-        waiters = [
-            asyncio.ensure_future(self._idle.wait()),
-            asyncio.ensure_future(self._clock.sleep(limits.RECORDER_GIVES_WAY_SECONDS_MAX)),
-        ]
-        try:
-            await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for waiter in waiters:
-                waiter.cancel()
+        late = self._clock.sleep(limits.RECORDER_GIVES_WAY_SECONDS_MAX)
+        await first_of(self._idle.wait(), late)
 
     def _put(self, urgency: _Urgency, work: Work) -> None:
         self._idle.clear()

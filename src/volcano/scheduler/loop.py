@@ -13,6 +13,7 @@ import structlog
 
 from volcano.base import limits
 from volcano.base.clock import Clock
+from volcano.base.waiting import first_of
 from volcano.scheduler.cache import Cache
 from volcano.scheduler.commit import Committer
 from volcano.scheduler.model.decisions import CycleResult
@@ -94,16 +95,7 @@ class SchedulerLoop:
 
     async def _woken_or_idle(self, seconds: float) -> None:
         """Return when something changed, or nothing for so long."""
-        waiters = [
-            asyncio.ensure_future(self._wake.wait()),
-            asyncio.ensure_future(self._unhurried_or_never()),
-            asyncio.ensure_future(self._clock.sleep(seconds)),
-        ]
-        try:
-            await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for waiter in waiters:
-                waiter.cancel()
+        await first_of(self._wake.wait(), self._unhurried_or_never(), self._clock.sleep(seconds))
 
     async def _unhurried_or_never(self) -> None:
         """Return some time after a change that is in no hurry."""

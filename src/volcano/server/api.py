@@ -8,7 +8,7 @@ import structlog
 
 from volcano.api import kinds
 from volcano.base.errors import ApiError, StoreError
-from volcano.base.http import Request, Response
+from volcano.base.http import TEXT_HEADERS, Request, Response
 from volcano.base.identity import UserInfo
 from volcano.base.limits import REQUEST_BODY_BYTES_MAX
 from volcano.server.auth.rbac import forbidden
@@ -33,7 +33,6 @@ from volcano.server.watching import Watcher
 from volcano.server.writing import Writer
 
 _HEALTH = frozenset({"/livez", "/readyz", "/healthz"})
-_TEXT = {"content-type": "text/plain; charset=utf-8"}
 _COLLECTION_VERBS = frozenset({"create", "list", "watch", "deletecollection"})
 
 _log = structlog.get_logger(__name__)
@@ -189,8 +188,8 @@ class Api:
 
     def _health(self, path: str) -> Response:
         if path == "/readyz" and not self._parts.ready():
-            return Response(500, _TEXT, b"not ready: the server is starting or stopping")
-        return Response(200, _TEXT, b"ok")
+            return Response(500, TEXT_HEADERS, b"not ready: the server is starting or stopping")
+        return Response(200, TEXT_HEADERS, b"ok")
 
 
 def _selected_name(fields: str) -> str:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.harness import Caller, eventually, names, running
+from tests.server.harness import Caller, names, running
+from tests.waiting import eventually
 from volcano.api import kinds
 from volcano.api.objects import JsonObject
 

@@ -11,7 +11,7 @@ from typing import cast
 import httptools
 import structlog
 
-from volcano.base.http import Handler, Request, Response
+from volcano.base.http import TEXT_HEADERS, Handler, Request, Response
 from volcano.base.limits import (
     LINGER_SECONDS,
     PIPELINED_REQUESTS_MAX,
@@ -21,7 +21,6 @@ from volcano.base.limits import (
 from volcano.server.front import wire
 
 _log = structlog.get_logger(__name__)
-_TEXT = {"content-type": "text/plain; charset=utf-8"}
 
 
 @dataclass(slots=True)
@@ -98,7 +97,6 @@ class Connection(asyncio.Protocol):
         tls = transport.get_extra_info("ssl_object")
         if tls is not None:
             self._certificate = tls.getpeercert(binary_form=True)
-        self._since = self._loop.time()
         self._timer = self._loop.call_later(self._keep_alive, self._check_idle)
         self._opened(self)
 
@@ -219,7 +217,7 @@ class Connection(asyncio.Protocol):
         if self._deaf:
             return
         self._deaf = True
-        refusal = Response(status, _TEXT, text.encode())
+        refusal = Response(status, TEXT_HEADERS, text.encode())
         self._enqueue(_Incoming(Request("", ""), last=True, refusal=refusal))
 
     def _refuse_head(self) -> None:
@@ -255,21 +253,14 @@ class Connection(asyncio.Protocol):
             response = incoming.refusal or await self._handler(incoming.request)
         except Exception:  # noqa: BLE001 - the edge: a bug must be answered and logged, not hang the client
             _log.exception("request failed", path=incoming.request.path)
-            response = Response(500, _TEXT, b"500 Internal Server Error")
+            response = Response(500, TEXT_HEADERS, b"500 Internal Server Error")
         if response.stream is not None:
             await self._stream(incoming, response)
             return
-        if self._transport is None:
-            return
-        last = incoming.last or self._stopping
-        head = wire.response_head(
-            response,
-            f"content-length: {len(response.body)}",
-            wire.http_date(int(time.time())),
-            last=last,
-        )
+        framing = f"content-length: {len(response.body)}"
+        head = _head(response, framing, last=incoming.last or self._stopping)
         body = b"" if incoming.request.method == "HEAD" else response.body
-        self._transport.write(head + body)
+        self._write(head + body)
         if self._writable is not None:
             await self._writable
 
@@ -278,9 +269,7 @@ class Connection(asyncio.Protocol):
         assert response.stream is not None
         framing = "transfer-encoding: chunked" if incoming.chunks else ""
         incoming.last = incoming.last or not incoming.chunks
-        head = wire.response_head(
-            response, framing, wire.http_date(int(time.time())), last=incoming.last
-        )
+        head = _head(response, framing, last=incoming.last)
         self._streaming = True
         try:
             async with aclosing(response.stream) as pieces:  # type: ignore[type-var]  # streams are async generators
@@ -340,3 +329,7 @@ class Connection(asyncio.Protocol):
             self._close()
         else:
             self.abort()
+
+
+def _head(response: Response, framing: str, *, last: bool) -> bytes:
+    return wire.response_head(response, framing, wire.http_date(int(time.time())), last=last)

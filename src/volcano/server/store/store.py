@@ -7,7 +7,7 @@ changes of one object in one group commit are both checked; if the log fails, al
 
 import asyncio
 import bisect
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 import msgspec
@@ -93,7 +93,7 @@ class Store:
         for row in loaded.rows:
             self._collection(row.key.collection).put(row)
         self._pending: dict[str, dict[Key, Row]] = {}
-        self._changes: dict[str, int] = {}
+        self._changes: Counter[str] = Counter()
         self._waiting: dict[int, asyncio.Future[Row]] = {}
         self._hub = Hub(loaded.revision)
         self._decoded: OrderedDict[int, JsonObject] = OrderedDict()
@@ -206,7 +206,7 @@ class Store:
 
     def changes(self, collection: str) -> int:
         """A number that another one follows whenever `latest_rows` may answer differently."""
-        return self._changes.get(collection, 0)
+        return self._changes[collection]
 
     def decoded(self, row: Row) -> JsonObject:
         """The object of a row, shared and cached: never change it."""
@@ -247,7 +247,7 @@ class Store:
         row = Row(revision, key, expected, deleted, encode(revision))
         self._assigned = revision
         self._pending.setdefault(key.collection, {})[key] = row
-        self._changes[key.collection] = self._changes.get(key.collection, 0) + 1
+        self._changes[key.collection] += 1
         future = asyncio.get_running_loop().create_future()
         self._waiting[revision] = future
         self._log.append(row)
@@ -278,8 +278,7 @@ class Store:
 
     def _on_failed(self, error: StoreError) -> None:
         waiting, self._waiting = self._waiting, {}
-        for collection in self._pending:
-            self._changes[collection] = self._changes.get(collection, 0) + 1
+        self._changes.update(self._pending.keys())
         self._pending.clear()
         for future in waiting.values():
             if not future.done():
